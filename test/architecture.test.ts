@@ -175,8 +175,8 @@ const FLOORS: Record<string, readonly string[]> = {
 /** Files beside the folders of src, and of src/gateway. */
 const MOST_LOOSE = { src: 2, gateway: 0 }
 /**
- * The number of files in the longest import chains. `values` counts imports that exist when the program runs; `all` also
- * counts type imports. A change that lengthens a chain has code in the wrong place: move that code. A change that
+ * The number of files in the longest import chains. `values` counts imports that exist when the program runs; `all`
+ * also counts type imports. A change that lengthens a chain has code in the wrong place: move that code. A change that
  * shortens a chain lowers the number. CONTRIBUTING.md and docs/architecture.md name both numbers.
  */
 const LONGEST = { values: 16, all: 31 }
@@ -229,7 +229,7 @@ function longestChain(imports: ReadonlyMap<string, readonly string[]>): readonly
     .reduce((longest, way) => (way.length > longest.length ? way : longest), [])
 }
 
-/** What a file imports against the table. */
+/** Imports of a file that the table does not allow. */
 function violations(file: string, text: string): string[] {
   const zone = zoneOf(file)
   const allowed = [zone, ...(MAY_IMPORT[zone] ?? [])]
@@ -238,7 +238,7 @@ function violations(file: string, text: string): string[] {
     .map((path) => `${file} must not import ${path}`)
 }
 
-/** What a file imports from a floor above its own. */
+/** Imports of a file from a floor above its own. */
 function upward(file: string, text: string): string[] {
   const [top = ''] = file.split('/')
   const floors = FLOORS[top]
@@ -250,7 +250,7 @@ function upward(file: string, text: string): string[] {
     .map((path) => `${file} is below ${path}`)
 }
 
-/** The first circle that is found, from a file to itself; empty when there is none. */
+/** The first import cycle, from a file to itself; empty when no file imports itself. */
 function circleIn(imports: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const done = new Set<string>()
   const follow = (file: string, path: readonly string[]): readonly string[] => {

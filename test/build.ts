@@ -6,8 +6,8 @@ import { spawnSync } from './sync-child.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /**
- * Vitest's global setup: tests that start child processes need dist/, so it is built when the compiled files or the
- * bundles are older than their sources.
+ * Vitest's global setup. Tests that start child processes need dist/, so the setup builds it when the compiled files
+ * or the bundles are older than their sources.
  */
 export function setup(): void {
   const folders = ['src', 'packages/sdk/src', 'policies', 'examples/policies']
@@ -20,7 +20,7 @@ export function setup(): void {
 
 const timeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
-/** The time of the latest change below a folder, 0 when there is none. */
+/** The time of the latest change below a folder; 0 for a folder that is missing or empty. */
 function newest(folder: string): number {
   try {
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })

@@ -1,4 +1,7 @@
-/** A small policy bundle that reaches every path of the gateway: allow, review, reject, quorum, escalation, expiry, rates, tenants. */
+/**
+ * A small policy bundle that reaches every path of the gateway: allow, review, reject, quorum, escalation, expiry,
+ * rates, tenants.
+ */
 export const BUNDLE: Readonly<Record<string, string>> = {
   'routing.yaml': `unmatched: reject
 allow_up_to: medium

@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
 /**
- * What the agent API and the planes beside it promise, row by row (docs/agent-api.md): what is said, shortly, and the
- * titles of the tests that prove it. A test that is renamed or dropped is missed here.
+ * The promises of the agent API and of the planes beside it, row by row (docs/agent-api.md). Each row has a short
+ * summary and the titles of the tests that prove it. This test fails when such a test is renamed or dropped.
  */
 const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]])[] = [
-  // 1. What the service does
+  // 1. Purpose of the service
   [
     '1',
     'decides immediately or after human review',

@@ -24,7 +24,10 @@ export interface ProcessEnd {
 export interface StartedProcess {
   readonly pid: number
   readonly lines: readonly string[]
-  /** Resolves with the first line, printed already or yet to come, that fits. Rejects when the process ends without one. */
+  /**
+   * Resolves with the first line that fits, whether it is printed already or later. Rejects when the process ends
+   * without such a line.
+   */
   lineWhere(fits: (line: string) => boolean): Promise<string>
   send(line: string): void
   /** Sends a signal to this process alone, by its id, and waits for its end. */
@@ -33,7 +36,7 @@ export interface StartedProcess {
 }
 
 export interface StartOptions {
-  /** What runs the script instead of Node alone, e.g. `['sh', '-c', 'ulimit -f 100; exec "$@"', 'sh']`. */
+  /** The command that runs the script instead of Node alone, e.g. `['sh', '-c', 'ulimit -f 100; exec "$@"', 'sh']`. */
   readonly through?: readonly string[]
 }
 

@@ -5,12 +5,13 @@ const PATH = `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`
 
 /** How long a test file should let its set-up take when it may have to install something, ms. */
 export const INSTALL_MS = 300_000
-/** For one package, s; whoever asks meanwhile waits for it. */
+/** Time to install one package, s; other callers wait for the installation meanwhile. */
 const ONE_PACKAGE_S = 240
 
 /*
- * $1 the program, $2 its package. Nothing that is installed may start a service: policy-rc.d says so to Debian's scripts, and is gone
- * afterwards when it was not there before. A machine without lists, or with old ones, fetches them and tries once more.
+ * $1 is the program, $2 its package. No installed package may start a service: policy-rc.d forbids it to Debian's
+ * scripts. The script removes that file afterwards when it was not there before. A machine without package lists, or
+ * with old ones, fetches them and tries once more.
  */
 const INSTALL = `
 set -eu
@@ -27,8 +28,8 @@ command -v "$1" >/dev/null
 `
 
 /**
- * Makes sure that a program of a Debian package is there: installs the package when it is missing, once, however many test files ask
- * at the same time. Throws with what apt said when it cannot: a check that needs the program is never skipped.
+ * Makes sure that a program of a Debian package is there. It installs a missing package once, however many test files
+ * ask at the same time. Throws with the output of apt when it fails: a check that needs the program is never skipped.
  */
 export function ensureProgram(program: string, fromPackage: string): void {
   if (has(program)) return

@@ -35,7 +35,7 @@ function anchorsOf(path: string): string[] {
   )
 }
 
-/** Blocks of code in one language, each with the page that it stands on. */
+/** Blocks of code in one language, each with its page. */
 function blocksIn(language: string): { path: string; text: string }[] {
   return documents.flatMap((path) =>
     [...read(path).matchAll(/^```(\w*)\n(.*?)^```/gms)]

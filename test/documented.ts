@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { expect } from 'vitest'
 
-/** Every answer of a test is held against schemas/openapi.json: a status or a member that stands there not is a failure. */
+/** Checks every answer of a test against schemas/openapi.json. An unknown status or member fails the test. */
 
 interface Operation {
   readonly responses: Readonly<
@@ -57,7 +57,7 @@ export function checkDocumented(
   if (reference !== undefined) expectFits(reference, answer.body)
 }
 
-/** The same for what is sent without having been asked for: deliveries, and changes of threads. */
+/** Checks bodies that the gateway sends without a request: deliveries, and changes of threads. */
 export function checkComponent(
   name: 'WebhookBody' | 'WebhookChatBody' | 'WebhookTeamsBody' | 'ThreadChange',
   value: unknown,

@@ -1,7 +1,7 @@
 import { afterAll, expect } from 'vitest'
 import { endTestStore } from './test-store.ts'
 
-/** Runs with each test file on Redis: none finds what another left there, and none runs on a store that it never opens. */
+/** Runs with each test file on Redis: a file finds no data of other files, and must open the store that it asks for. */
 // oxlint-disable-next-line no-empty-pattern -- vitest reads the pattern to know which fixtures a hook wants
 afterAll(async ({}, suite) => {
   const wasOpened = await endTestStore()

@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { execFileSync } from './sync-child.ts'
 
-/** What runs a script for `startProcess` so that its standard output is a full pipe whose reader, until the end of the test, reads nothing. */
+/**
+ * Returns the command that runs a script for `startProcess` with a full pipe as its standard output. The reader of the
+ * pipe reads nothing until the end of the test.
+ */
 export function throughFullPipe(): string[] {
   const directory = mkdtempSync(join(tmpdir(), 'cs-unread-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))

@@ -66,7 +66,7 @@ const NEVER_MS = 2 ** 31 - 1
 export interface ManualClock {
   now: number
   advance(ms: number): void
-  /** Lets time pass by itself, from where it stands. */
+  /** Lets time pass by itself, from the current time. */
   run(): void
   wall(): number
   monotonic(): number
@@ -105,7 +105,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal
 }
 
-/** One call; whatever comes back obeys what holds for every answer: no-store, and problem+json for every refusal. */
+/** Sends one call and checks rules that every answer obeys: no-store, and problem+json for every refusal. */
 export async function call<T>(
   url: string,
   method: string,
@@ -160,7 +160,7 @@ export interface PollOptions {
   readonly task_id?: string
 }
 
-/** Whoever calls one plane of the gateway with a key, or with a session. */
+/** A caller of one plane of the gateway, with a key or a session. */
 class KeyHolder {
   readonly #at: { readonly url: string }
   readonly #plane: 'agent' | 'review'
@@ -175,7 +175,7 @@ class KeyHolder {
     return this.#at.url
   }
 
-  /** What proves who calls. */
+  /** Headers that prove the identity of the caller. */
   credentials(): Record<string, string> {
     return { authorization: `Bearer ${this.key}` }
   }
@@ -261,7 +261,7 @@ export class Reviewer extends KeyHolder {
 
 /** A reviewer who has signed in to the console: what a page of the gateway sends. */
 export class SignedIn extends Reviewer {
-  /** What the page keeps: the cookie alone proves nothing. */
+  /** The secret that the page keeps: the cookie alone proves nothing. */
   readonly secret: string
 
   constructor(at: { readonly url: string }, cookie: string, secret: string) {
@@ -280,7 +280,7 @@ export class SignedIn extends Reviewer {
   }
 }
 
-/** What a browser says of a request that a page of the gateway makes. */
+/** Headers that a browser adds to a request of a page of the gateway. */
 export const pageOf = (url: string): Record<string, string> => ({
   origin: url,
   'sec-fetch-site': 'same-origin',
@@ -312,7 +312,10 @@ export interface WorldOptions {
   /** Files that differ from the bundle of the tests; null leaves one out. */
   readonly files?: Readonly<Record<string, string | null>>
   readonly config?: Given
-  /** Another store than that of the tests: with the clock of the world, or, for several gateways on one store, with its own time. */
+  /**
+   * Another store than that of the tests, with the clock of the world. Several gateways on one store use the time of
+   * the store instead.
+   */
   readonly openStore?: (clock: ManualClock) => Promise<Store>
   /** Time between two rounds of the timer, ms; the tests do them by `due` when absent. */
   readonly timerEveryMs?: number
@@ -417,7 +420,7 @@ export class World {
     expect(wrong, 'evidence that could not have happened').toEqual([])
   }
 
-  /** What `evidence verify` finds wrong in what all tenants left behind. */
+  /** Faults that `evidence verify` finds in the evidence of all tenants. */
   async #replayed(): Promise<string[]> {
     if (this.#app === undefined || this.#options.tampered) return []
     const { deps } = this.#app
@@ -491,14 +494,17 @@ export class World {
     }
   }
 
-  /** What `act` leaves in the evidence of a tenant. */
+  /** Records that `act` adds to the evidence of a tenant. */
   async evidenceOf(act: () => Promise<unknown>, tenant = 'acme'): Promise<EvidenceLine[]> {
     const before = (await this.evidence(tenant)).length
     await act()
     return this.evidence(tenant, before)
   }
 
-  /** Replaces files of the bundle and resolves when the change was loaded, or refused: all of it, though files are written one after another. */
+  /**
+   * Replaces files of the bundle. Resolves when the gateway has loaded or refused the whole change, although the files
+   * are written one after another.
+   */
   async changePolicies(files: Readonly<Record<string, string>>): Promise<void> {
     const { policies } = this.app.deps
     const before = policies.status().lastLoad?.revision
@@ -528,11 +534,11 @@ export class Overtaking {
     })
 }
 
-/** That of the evidence which a gateway finds when it starts comes at any time. */
+/** True for a checkpoint. A gateway signs the evidence that it finds at start, and may commit this at any time. */
 export const isCheckpoint = ({ writes }: Commit): boolean =>
   writes.some((write) => write.op === 'put' && write.type === 'checkpoint')
 
-/** Another gateway on the same store: nothing of what it does is known to the one of this world. */
+/** Another gateway on the same store: the gateway of this world does not see its actions in memory. */
 export const elsewhere = ({ app }: World): Deps => ({
   ...app.deps,
   freezes: new Map(),
@@ -600,7 +606,7 @@ export function edited(path: string, from: string, to: string): Record<string, s
 export const HASH = 'a'.repeat(64)
 export const OTHER_HASH = 'b'.repeat(64)
 
-/** The record in the store is no JSON any more, until what is returned is called. */
+/** Makes a record in the store invalid JSON, until the returned function runs. */
 export async function breakRecord(
   { app }: World,
   type: 'thread' | 'delivery',

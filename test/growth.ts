@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 
-/** Too little to be told from what a collection takes, ms. */
+/** Less time is not distinguishable from a garbage collection, ms. */
 const LEAST_MS = 4
 const TRIES = 3
 const MOST_TRIES = 20
 
-/** Processor time of this process, ms: what else the machine does is not in it. */
+/** Processor time of this process, ms, without other work of the machine. */
 export function cpuMs(work: () => unknown): number {
   const before = process.cpuUsage()
   work()
@@ -13,15 +13,19 @@ export function cpuMs(work: () => unknown): number {
   return (user + system) / 1_000
 }
 
-/** Processor time that this very thread has had, ms (Linux, proc(5)): neither helpers of its process nor what the machine did meanwhile is in it. */
+/**
+ * Processor time of this very thread, ms (Linux, proc(5)). It counts neither other threads of the process nor other
+ * work of the machine.
+ */
 export function threadMs(): number {
   const [nanoseconds] = readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')
   return Number(nanoseconds) / 1e6
 }
 
 /**
- * How many times as much `work` takes for four times its size: about 4 when it is linear, 16 when it is quadratic. Of the least of some tries, because collections,
- * compilers and neighbours of the processor's caches only add; of more of them where that looks like too much.
+ * Returns how many times as long `work` takes for four times its size: about 4 when it is linear, 16 when it is
+ * quadratic. It compares the least of some tries, because garbage collections, compilers and other users of the
+ * processor's caches only add time. It tries more often while the result looks too high.
  *
  * @param size to begin with; grows until the work can be measured
  */
@@ -36,5 +40,5 @@ export function growth(work: (size: number) => unknown, size: number): number {
   return fourTimes / once
 }
 
-/** Between what is linear and what is quadratic. */
+/** Between the results for linear and for quadratic work. */
 export const LINEAR = 8

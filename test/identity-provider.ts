@@ -5,7 +5,7 @@ import Provider from 'oidc-provider'
 import type { SignedIn } from '../src/contract/session.ts'
 import { challengeOf } from '../src/domain/session.ts'
 
-/** A real OpenID provider (oidc-provider) on loopback, in this process. Whoever `person` names signs in without being asked. */
+/** A real OpenID provider (oidc-provider) on loopback, in this process. It signs in `person` without a question. */
 export const CLIENT_ID = 'countersign'
 export const CLIENT_SECRET = 'a secret of the client, long enough for its provider'
 
@@ -16,7 +16,7 @@ export interface IdToken {
 
 export interface TestProvider {
   readonly issuer: string
-  /** Who signs in next, and what the provider says of that person. */
+  /** The person who signs in next, and the claims of the provider about that person. */
   person: { readonly sub: string; readonly [claim: string]: unknown }
   /** Says no in place of signing in. */
   refuses: boolean
@@ -29,7 +29,7 @@ export interface TestProvider {
 
 export interface ProviderOptions {
   readonly redirectUri: string
-  /** Claims stand only at the userinfo endpoint, as the standard has it; else in the ID token, as most providers have it. */
+  /** Puts claims only at the userinfo endpoint, as the standard does; else in the ID token, as most providers do. */
   readonly thinIdToken?: boolean
   readonly authentication?: 'client_secret_basic' | 'client_secret_post' | 'none'
 }
@@ -156,20 +156,20 @@ async function closed(server: Server): Promise<void> {
   await new Promise<void>((resolve) => server.close(() => resolve()))
 }
 
-/** A browser that keeps cookies and goes where it is sent, with one tab at the sign-in page. */
+/** A browser that keeps cookies and follows redirects, with one tab at the sign-in page. */
 export class Browser {
   readonly cookies = new Map<string, string>()
-  /** What the tab keeps while it is away. */
+  /** The secret that the tab keeps while it is away. */
   readonly verifier = randomBytes(32).toString('base64url')
-  /** What it keeps once it is signed in. */
+  /** The secret that the tab keeps once it is signed in. */
   secret = ''
 
-  /** Where the button of single sign-on leads. */
+  /** The path of the button of single sign-on. */
   get start(): string {
     return `/api/review/oidc/start?challenge=${challengeOf(this.verifier)}`
   }
 
-  /** What the tab does when the provider has sent it back to `location`: the session's cookie and its secret. */
+  /** Trades the link in `location`, to which a redirect led the tab, for the session's cookie and its secret. */
   async handOver(
     gateway: string,
     origin: string,
@@ -207,7 +207,7 @@ export class Browser {
     else this.cookies.set(name, value)
   }
 
-  /** Follows until `stop` says so of a URL that is next, or there is none; the URL stands in the answer. */
+  /** Follows redirects until `stop` accepts the next URL, or an answer has no redirect. Returns the last URL. */
   async go(url: string, stop: (next: URL) => boolean): Promise<{ url: URL; hops: string[] }> {
     const hops: string[] = []
     for (let next = new URL(url); hops.length < 20;) {

@@ -1,16 +1,17 @@
 /*
- * A linearizability checker: the search of Wing and Gong ("Testing and verifying concurrent objects", 1993) with the memory of
- * Lowe ("Testing for linearizability", 2017).
+ * A linearizability checker: the search of Wing and Gong ("Testing and verifying concurrent objects", 1993) with the
+ * memory of Lowe ("Testing for linearizability", 2017).
  *
- * A history is linearizable when every operation can be given one moment between its call and its return at which it
- * takes effect, so that in the order of these moments the answers are those of a sequential object, the model.
+ * The model is a sequential object. A history is linearizable when every operation can take effect at one moment
+ * between its call and its return. In the order of these moments, the model must give the same answers.
  *
- * The search: of the operations that have not been placed, those that were called before the first return of any of them may come
- * next. Take one whose answer the model allows, go on from there, and step back when stuck. What is left to do depends only on
- * which operations are placed and on the model's state, so no such pair is searched twice.
+ * The search places one operation after another. An operation may be next when its call precedes the first return of
+ * all unplaced operations. The search takes one whose answer the model allows, continues from there, and steps back
+ * when stuck. The rest of the search depends only on the placed operations and on the model's state, so it searches no
+ * such pair twice.
  *
- * An operation without a return (a timeout, a lost answer, a killed caller) may have taken effect at any moment after its call, or never:
- * it may be placed anywhere later or left out.
+ * An operation may lack a return: a timeout, a lost answer, a killed caller. Such an operation may have taken effect at
+ * any moment after its call, or never. The search may place it anywhere later or leave it out.
  */
 export interface Operation<Input, Output> {
   /** When it was called; any monotonic unit. */
@@ -46,7 +47,7 @@ export interface Search {
 
 const MAX_STEPS = 5_000_000
 
-/** A place in the search: what was chosen there, and what may still be tried. */
+/** A place in the search: the state there, and the operations that the search may still try. */
 interface Choice<State> {
   readonly state: State
   readonly candidates: readonly { readonly position: number; readonly state: State }[]

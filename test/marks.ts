@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * What the first line of a test file says about its runs. `// @store` marks a file that runs on Redis as well, and must
+ * The first line of a test file can mark its runs. `// @store` marks a file that runs on Redis as well, and must
  * then open a store (test/end-store.ts). A file without a mark runs in the check, on the embedded store or on none.
  *
  *     // @store each               what it proves may differ by store: the check runs it on Redis, too

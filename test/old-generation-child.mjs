@@ -1,6 +1,7 @@
 /*
- * Started by old-generation.test.ts, on the built program: prints, as JSON, how many bytes an allowed and a held call leave in the old generation. Commits
- * are answered without a store, one call after another, and nothing is remembered of a task that is always the same: what is left is nobody's.
+ * Runs the built program for old-generation.test.ts. Prints as JSON how many bytes an allowed and a held call leave in
+ * the old generation. It answers commits without a store, one call after another. All calls have the same task, and the
+ * gateway remembers nothing about it: the remaining bytes are garbage.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -20,7 +20,7 @@ const STRICT = '--noEmit --strict --module nodenext --target es2022 --lib es2022
 let directory: string
 const filesOf = new Map<string, readonly string[]>()
 
-/** Both packages as somebody gets them who installs them: packed, unpacked into node_modules, and nothing beside them. */
+/** Both packages as a user installs them: packed, then unpacked into node_modules without other packages. */
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'cs-package-'))
   const args = ['pack', '--json', '--workspaces', '--include-workspace-root', '--pack-destination', directory]
@@ -274,7 +274,10 @@ declare const balance: import('ai').Tool<{ to: string }, string>
   })
 })
 
-/** What the documents import of frameworks: the packages that the adapters are tested with, under the names that people install. */
+/**
+ * Installs the frameworks that the documents import: the packages of the adapters' tests, under the names that people
+ * install.
+ */
 function installFrameworks(modules: string): void {
   for (const name of ['ai', 'zod', '@openai/agents-core', '@langchain/core']) {
     mkdirSync(dirname(join(modules, name)), { recursive: true })

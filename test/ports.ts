@@ -1,8 +1,9 @@
 import { createServer } from 'node:net'
 
 /**
- * Below what systems give to outgoing connections (from 32768 on Linux), which take a port between the moment it was found free and the moment a program listens on it. A node of
- * a cluster listens 10,000 higher, too. Each worker of the test run has a part of its own.
+ * The first port. It is below the ports that systems give to outgoing connections (from 32768 on Linux). Such a
+ * connection could take a free port before a program listens on it. A node of a cluster also listens 10,000 higher.
+ * Each worker of the test run has a part of its own.
  */
 const FIRST = 10_000
 const WORKERS = 8
@@ -11,7 +12,7 @@ const ownPart = FIRST + (Number(process.env['VITEST_POOL_ID'] ?? 0) % WORKERS) *
 
 let next = process.pid
 
-/** A port of the loopback on which nobody listens, and which this worker is not given again soon. */
+/** A port of the loopback without a listener. This worker does not get it again soon. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < PORTS; tries++) {
     const port = ownPart + (next++ % PORTS)

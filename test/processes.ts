@@ -4,13 +4,13 @@ export interface Process {
   readonly id: number
   readonly parent: number
   readonly state: string
-  /** Where in the kernel it waits; 0 where it does not, or where nobody may know. */
+  /** The function of the kernel in which it waits; 0 while it does not wait, or when the kernel hides it. */
   readonly waitsIn: string
   readonly seconds: number
   readonly command: string
 }
 
-/** Of a process and what it started, parents first. Empty where there is no /proc. */
+/** Descendants of a process, parents first. Empty where there is no /proc. */
 export function descendants(top: number): readonly Process[] {
   const all = processes()
   const found: Process[] = []
@@ -23,7 +23,10 @@ export function descendants(top: number): readonly Process[] {
   return found
 }
 
-/** proc(5): what follows the last parenthesis of `stat` is the state, the parent, and, eleven further on, the time in hundredths of a second. */
+/**
+ * Reads proc(5). The fields after the last parenthesis of `stat` begin with the state and the parent. The eleventh
+ * and twelfth fields after the state are times in hundredths of a second.
+ */
 export function processes(): readonly Process[] {
   try {
     return readdirSync('/proc')

@@ -10,8 +10,8 @@ interface FailedFile {
 }
 
 /**
- * Counts how many tests passed, failed and were skipped. Prints that as one plain line at the end of a run, or writes it with the files that failed
- * where `SUITE_SUMMARY` says (test/suite.mjs).
+ * Counts how many tests passed, failed and were skipped. Prints that as one plain line at the end of a run. Where
+ * `SUITE_SUMMARY` names a file, it writes it there with the files that failed (test/suite.mjs).
  */
 export class PlainSummary implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[] = []): void {
@@ -42,8 +42,8 @@ const failuresIn = (files: readonly FailedFile[]): number =>
 const DEAREST = 20
 
 /**
- * Prints the files that took most processor time, which unlike their duration does not depend on what else the machine
- * does. Whoever adds a dear test sees it here.
+ * Prints the files that took most processor time. Unlike their duration, this does not depend on other work of the
+ * machine. A developer who adds an expensive test sees it here.
  */
 export class DearestFiles implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {

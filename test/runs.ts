@@ -15,7 +15,10 @@ export function rounds({ check, short, long }: { check: number; short: number; l
   return IS_LONG ? long : short
 }
 
-/** The share of a property's cases that a run draws: `COUNTERSIGN_TEST_QUICK` is for the loop of whoever changes the code. */
+/**
+ * The share of a property's cases that a run draws: `COUNTERSIGN_TEST_QUICK` is for the loop of a developer who changes
+ * the code.
+ */
 const SHARE = process.env['COUNTERSIGN_TEST_QUICK'] === undefined ? 1 / 20 : 1 / 100
 
 /** Cases of a property: all in the soak, a share of them otherwise. */

@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
 
-/** What schemas/openapi.json says of each operation, and bodies that fit it: tests that walk all endpoints take nothing from a list by hand. */
+/**
+ * The operations of schemas/openapi.json, and bodies that fit them. Tests that walk all endpoints read them here, and
+ * not from a list by hand.
+ */
 
 export interface Schema {
   readonly $ref?: string
@@ -93,7 +96,7 @@ export function sampleOf(schema: Schema, named: Named, all = false): unknown {
   return rest.pattern === '^[0-9a-f]{64}$' ? 'a'.repeat(64) : 'a'
 }
 
-/** Where a text stands in a body that fits, as the way to it; texts in free objects too. */
+/** Places of the texts in a body that fits, each as the path to it, in free objects too. */
 export function textPlaces(schema: Schema, way: readonly string[] = []): (readonly string[])[] {
   const { type, enum: listed, properties, items } = resolved(schema)
   if (listed !== undefined) return []

@@ -22,7 +22,7 @@ interface Document {
 
 const written = JSON.parse(JSON.stringify(openApiDocument(version))) as Document
 
-/** Every object of a document, and where it stands. */
+/** Every object of a document, with its place. */
 function partsOf(value: unknown, place = ''): [string, Record<string, unknown>][] {
   if (value === null || typeof value !== 'object') return []
   const below = Object.entries(value).flatMap(([key, member]) => partsOf(member, `${place}/${key}`))

@@ -1,6 +1,6 @@
 /**
- * The soak: test files at full length. It takes hours. A file belongs to it by its first line (test/marks.ts), or because
- * it imports runs.ts or fast-check, itself or by a helper.
+ * The soak: test files at full length. It takes hours. A file belongs to it by its first line (test/marks.ts), or
+ * because it imports runs.ts or fast-check, itself or by a helper.
  *
  *     npm run test:soak                            the whole soak
  *     npm run test:soak -- test/fault              of these folders or files
@@ -18,7 +18,7 @@ import { parseArgs } from 'node:util'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SUITE = fileURLToPath(new URL('suite.mjs', import.meta.url))
-/** Where the branches of others land. */
+/** The branches into which other developers merge. */
 const LANDED = ['origin/main', 'origin/HEAD', 'main']
 
 /** Folders that a folder of tests proves beside its namesake in src/. */

@@ -1,4 +1,4 @@
-/** What the tests use of sql.js, which has no types of its own. */
+/** The parts of sql.js that the tests use, because it has no types of its own. */
 declare module 'sql.js' {
   interface Database {
     exec(sql: string): readonly { readonly values: readonly (readonly unknown[])[] }[]

@@ -1,8 +1,8 @@
 import { setInterval } from 'node:timers'
 
 /*
- * How long something takes, without the time in which this process did not run: a pause of the machine, or other work that it has. Time in which our own code
- * keeps the event loop counts.
+ * The time of an action without pauses of this process, as when the machine pauses or does other work. It counts the
+ * time in which our own code blocks the event loop.
  */
 const LOOK_MS = 20
 /** Less than that is a busy machine's usual delay. */

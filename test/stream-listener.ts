@@ -3,9 +3,9 @@ import { checkComponent } from './documented.ts'
 import { type Reviewer, until } from './gateway-fixture.ts'
 
 export interface Message {
-  /** Of the record. */
+  /** The id of the record. */
   readonly id: number
-  /** What a reader comes back with. */
+  /** The value of Last-Event-ID with which a reader reconnects. */
   readonly place: string
   readonly event: string
   readonly data: Partial<ThreadChange>

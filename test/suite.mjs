@@ -1,6 +1,7 @@
 /**
- * Runs vitest with the arguments given. A test file that fails runs once more, alone. When it passes then, the run is green and the last lines name the file
- * as unsteady: its test depends on time or on what runs beside it, and needs mending.
+ * Runs vitest with the arguments given. A test file that fails runs once more, alone. When it passes then, the run is
+ * green and the last lines name the file as unsteady. The test of such a file depends on time or on other processes,
+ * and needs mending.
  *
  *     node test/suite.mjs --project embedded test/http
  */

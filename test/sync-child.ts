@@ -1,11 +1,12 @@
 import * as child from 'node:child_process'
 
 /**
- * Child processes that are waited for with everything stopped. No test's or hook's time limit can end such a wait, and the worker would be lost with all
- * that it still had to do: each has a limit of its own. Nothing else of the tests starts one (test/architecture.test.ts).
+ * Child processes that block the thread until they end. No time limit of a test or hook can end such a wait. A hang
+ * would lose the worker with the rest of its tests, so each child has a limit of its own. No other file of the tests
+ * starts such a child (test/architecture.test.ts).
  */
 
-/** Far above what any of them takes, ms. */
+/** Far above the time that any of them takes, ms. */
 const PATIENCE_MS = 120_000
 
 /** Options of `node:child_process`; output is text. */
@@ -25,7 +26,7 @@ export function spawnSync(
   })
 }
 
-/** What it prints. @throws Error when it fails, or is killed after `timeout` ms */
+/** Returns the output. @throws Error when it fails, or is killed after `timeout` ms */
 export function execFileSync(program: string, args: readonly string[], options: SyncOptions = {}): string {
   return child.execFileSync(program, args, {
     timeout: PATIENCE_MS,

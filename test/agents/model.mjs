@@ -1,13 +1,17 @@
 /*
- * A model on loopback that says what it is told to: the next tool call of its script as long as there is one, then a word. It speaks what the three programs
- * speak: the Messages API of Anthropic, the Gemini API, and the Responses API of OpenAI, streamed.
+ * A model on loopback that plays a script: it makes the next tool call of its script, then it ends with a sentence.
+ * It speaks the protocols of the three programs: the Messages API of Anthropic, the Gemini API, and the streamed
+ * Responses API of OpenAI.
  */
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 
 const FINAL = 'That is all.'
 
-/** `script`: the calls `{ tool, input }`. `told` has what the model heard of each, as text, and `tools` the names that it was offered. */
+/**
+ * `script`: the calls `{ tool, input }`. `told`: the result of each call that the model received, as text.
+ * `tools`: the names of the tools that the program offered.
+ */
 export async function startModel() {
   const state = { script: [], told: [], tools: [], requests: [] }
   const server = createServer((request, response) => {
@@ -124,7 +128,7 @@ const GEMINI = {
 
 const OPENAI = {
   speaks: (path) => path.startsWith('/v1/responses'),
-  // a model that writes scripts is told its tools in the conversation
+  // a model that writes scripts gets its tools in the conversation
   tools: ({ tools = [], input = [] }) =>
     [
       ...tools,

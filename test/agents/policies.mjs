@@ -1,4 +1,7 @@
-/* A bundle for the shells of the three programs and for one MCP server: what is named `allowed` runs, `held` waits for people, and the rest is refused. */
+/*
+ * A bundle for the shells of the three programs and for one MCP server. Calls that are named `allowed` run, calls that
+ * are named `held` wait for people, and policy rejects all others.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 

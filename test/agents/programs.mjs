@@ -1,4 +1,6 @@
-/* The three programs: how each is started without people, where its settings go, and what a call of its shell looks like. */
+/*
+ * The three programs: how each starts without people, which files hold its settings, and how a call of its shell looks.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -31,7 +33,7 @@ const CLAUDE_CODE = {
       },
     }
   },
-  /** What lets a tool run although nothing allowed it. */
+  /** Faults after which the program runs the tool although nothing allowed it. */
   open: [],
   grants: true,
 }
@@ -112,7 +114,7 @@ const CODEX_SCRIPTS = {
   label: 'codex, scripts',
   shell: (cmd) => ({ tool: 'exec', input: `text(await tools.exec_command(${JSON.stringify({ cmd })}))` }),
   write: (file) => ({ tool: 'exec', input: `text(await tools.apply_patch(${JSON.stringify(patch(file))}))` }),
-  /** A script that takes long goes on by itself, and the model looks at it again. */
+  /** A script that takes long continues by itself, and the model looks at it again. */
   wait: ({ input }) => ({
     tool: 'wait',
     input: { cell_id: /cell ID (\w+)/.exec(JSON.stringify(input.at(-1)))?.[1], yield_time_ms: 60_000 },

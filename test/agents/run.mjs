@@ -1,7 +1,8 @@
 /*
- * `countersign hook` and `countersign mcp` in the real coding agents, with a model on loopback (model.mjs) and a real gateway. Not a part of `npm run check`:
- * the programs are big, change each week, and have licences of their own. CONTRIBUTING.md says how to run it. It needs Linux, and does nothing where another
- * network than loopback can be reached.
+ * Runs `countersign hook` and `countersign mcp` in the real coding agents, with a model on loopback (model.mjs) and a
+ * real gateway. This is not a part of `npm run check`: the programs are big, change each week, and have licences of
+ * their own. CONTRIBUTING.md describes how to run it. It needs Linux, and does nothing where it can reach another
+ * network than loopback.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -67,7 +68,7 @@ function commands(name) {
 const threads = async (query) =>
   (await call(gateway.url, { path: `/api/review/threads?limit=100&${query}`, key: reviewerKey })).threads
 
-/** Waits until somebody is asked, and answers for them; not when something was made in `work` by then. */
+/** Waits for a pending thread, and votes on it; does not vote when `work` already holds a file by then. */
 async function decide(decision, work) {
   const until = Date.now() + LONGEST_RUN_MS
   while (Date.now() < until) {
@@ -105,7 +106,7 @@ function withTimeout(settings, seconds) {
 
 let runs = 0
 
-/** A run of the program in a home and a folder of its own: what it did there, and what the model was told. */
+/** Runs the program in a home and a folder of its own. Returns its exit code, its files, and the model's results. */
 async function run(
   program,
   script,
@@ -207,7 +208,7 @@ async function hookRows(program) {
   await faults(program, check, shell)
 }
 
-/** Nobody decides in time; the model calls again, when somebody has. */
+/** No reviewer decides in time; the model calls again after a reviewer has approved. */
 async function twice(program, name, once, options) {
   const before = (await threads('status=approved')).length
   const again = { ...once, before: () => decide('approve') }
@@ -216,7 +217,7 @@ async function twice(program, name, once, options) {
   row(program, name, result.files.length === 1 && has(result, 'Call the tool again') && one, result)
 }
 
-/** As long as is held unless something else is said: neither the program nor its shell gives up before. */
+/** Holds a call for the default time: neither the program nor its shell gives up before the hook answers. */
 async function undecided(program, name, once, options) {
   const script = program.wait === undefined ? [once] : [once, program.wait]
   const result = await run(program, script, options)

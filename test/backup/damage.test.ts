@@ -6,7 +6,7 @@ import { commitOf } from '../store/commit-of.ts'
 import { type Place, Places } from '../store/places.ts'
 import { backupOf, inPieces, restoreFrom } from './file-of.ts'
 
-/** A backup that is not the one that was written is refused, whatever is wrong with it, and nothing of it can be used. */
+/** The restore refuses every backup that differs from the written one, and none of its data can be used. */
 
 const places = new Places()
 afterAll(() => places.dispose())

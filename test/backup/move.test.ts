@@ -4,7 +4,7 @@ import { Agent, approved, held, HOUR, openWorld, Reviewer, type World } from '..
 import { type Place, Places } from '../store/places.ts'
 import { backupOf, restoreFrom } from './file-of.ts'
 
-/** A gateway whose store is brought back elsewhere, on the other kind or its own: what lives on, and what must not. */
+/** A gateway moves to another store, of the other kind or its own. Some data survives, and some must not. */
 
 const places = new Places()
 afterAll(() => places.dispose())

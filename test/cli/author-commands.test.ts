@@ -173,12 +173,12 @@ describe('countersign init', () => {
     expect((await runCli(['fmt', '--check'], { cwd: own })).code).toBe(0)
     expect(steps.get('Diff')).toMatch(/^countersign diff \S+ policies --fail-on loosens --format markdown /)
     expect(steps.get('Backtest')).toMatch(/^countersign backtest --evidence \S+ \S+ policies /)
-    // What others choose must not be part of a script.
+    // a script must not contain text that others choose
     for (const run of steps.values()) expect(run).not.toContain('${{')
-    // whoever registers a bare name first would run here
+    // the first person to register a bare name would run code here
     expect(text).not.toMatch(/npx|npm (?:install|i|exec) [^\n]*\bcountersign\b/)
     const install = steps.get('Install') ?? ''
-    // nor may a pull request bring what judges it
+    // a pull request must not bring the program that judges it
     expect(text).not.toMatch(/\.\/\S+\.tgz/)
     const { status, stderr } = spawnSync('/bin/bash', ['--norc', '-c', install], {
       env: {},

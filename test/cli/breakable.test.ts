@@ -5,7 +5,7 @@ import { breakable } from '../../src/cli/terminal/cancellable.ts'
 const signals = new EventEmitter()
 const aborted = (): Error => Object.assign(new Error('a stream was closed'), { name: 'AbortError' })
 
-/** Until it is told to stop, and then as a stream that is read to its end. */
+/** Sends SIGTERM, and fails as a closed stream does when the signal aborts it. */
 const reading = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(aborted()), { once: true })

@@ -10,7 +10,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { makeAuthority } from '../webhooks/certificates.ts'
 import { type CliRun, runCli } from './run.ts'
 
-/** What a person sees of a gateway that is none: one sentence about what is there, never a stack, and never that something was done. */
+/**
+ * Commands against a server that is not a gateway. The person sees one sentence about the answer, and never a stack.
+ * No command claims that it did anything.
+ */
 
 const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
@@ -62,7 +65,7 @@ describe('a command whose answer has more pages', () => {
 })
 
 describe('a command that gets no answer in time', () => {
-  /** Time passes a hundred times as fast for whoever waits for an answer. */
+  /** Timeouts of the command pass a hundred times as fast. */
   const HASTE = `--import data:text/javascript,${encodeURIComponent(
     'const real = AbortSignal.timeout; AbortSignal.timeout = (ms) => real.call(AbortSignal, ms / 100)',
   )}`

@@ -70,7 +70,7 @@ async function startDev(folder: string, args: readonly string[] = []): Promise<D
   return { gateway, text: gateway.lines.join('\n'), keys }
 }
 
-/** Of a printed screen, the program below a heading. */
+/** The program below a heading of a printed screen. */
 function program(text: string, heading: string): string {
   const from = text.slice(text.indexOf(`\n# ${heading}`) + 1)
   return from.slice(from.indexOf('\n') + 1).split(/\n\n/)[0] ?? ''

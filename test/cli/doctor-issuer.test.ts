@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { lookAtIssuer } from '../../src/cli/operate/doctor/issuer.ts'
 import { loadConfig } from '../../src/settings/config.ts'
 
-/** What the doctor finds in the metadata of an OpenID Connect issuer. */
+/** The doctor reads the metadata of an OpenID Connect issuer. */
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {
@@ -16,7 +16,7 @@ type Metadata = Record<string, unknown>
 const without = (metadata: Metadata, ...names: string[]): Metadata =>
   Object.fromEntries(Object.entries(metadata).filter(([name]) => !names.includes(name)))
 
-/** An issuer on the loopback, whose metadata are good but for what is changed. */
+/** An issuer on the loopback whose metadata are good, except for the changes of `change`. */
 async function issuer(change: (good: Metadata) => Metadata | string, status = 200): Promise<string> {
   const server = createServer((request, response) => {
     if (request.url !== '/staff/.well-known/openid-configuration') return void response.writeHead(404).end()

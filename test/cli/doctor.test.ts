@@ -56,11 +56,11 @@ function examine(args: readonly string[] = [], env: Record<string, string> = {})
   })
 }
 
-/** What is said of the Node.js that runs the tests is its own affair: some have a lenient parser. */
+/** The level of the Node.js that runs the tests: some versions have a lenient parser, which is a warning. */
 const NODE = lookAtNode(process.versions).level
 const FINE = NODE === 'ok' ? /^fine, 0 warnings$/m : /^fine, 1 warning$/m
 
-/** Lines of what else is not well, and how the command ended. */
+/** Errors and warnings, except those about Node.js, and the exit code of the command. */
 async function wrong(
   args: readonly string[] = [],
   env: Record<string, string> = {},

@@ -209,7 +209,7 @@ describe('countersign evidence', () => {
     })
   })
 
-  /** What an auditor reads, to the letter. */
+  /** The report that an auditor reads, to the letter. */
   async function expectedReport(count: number, note: string): Promise<string> {
     const time = /^time (\S+)$/m.exec(note)?.[1] ?? ''
     return `  holds    signature     1 checkpoint, signed by this key.

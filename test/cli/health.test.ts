@@ -100,7 +100,7 @@ describe('a gateway that listens on ::', () => {
     expect(await on('::', 'EAFNOSUPPORT')).toBe('0.0.0.0')
     expect(await on('::', 'EADDRNOTAVAIL')).toBe('0.0.0.0')
     expect(await on('::')).toBe('::')
-    // somebody listens on an address that was asked for by name, or not at all
+    // a host that the operator names has no fallback to another address
     expect(await on('::1', 'EADDRNOTAVAIL')).toBe('::1')
     expect(await on('127.0.0.1', 'EAFNOSUPPORT')).toBe('127.0.0.1')
   })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Brought, verdictText } from '../../src/cli/operate/print-verdict.ts'
 import type { Verdict } from '../../src/evidence/verify.ts'
 
-/** What an auditor reads (docs/evidence.md). */
+/** The report that an auditor reads (docs/evidence.md). */
 
 const NOW = Date.UTC(2026, 10, 20, 12)
 const threads = { pending_review: 2, changes_requested: 1, approved: 20, rejected: 9 }

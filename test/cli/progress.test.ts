@@ -6,7 +6,7 @@ import { counted, withProgress } from '../../src/cli/terminal/progress.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 
-/** A terminal of 40 columns that keeps what is written to it, and a clock that the test moves. */
+/** A terminal of 40 columns that keeps the text written to it, and a clock that the test moves. */
 function terminal(isTTY: boolean) {
   const written: string[] = []
   let time = 0

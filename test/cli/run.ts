@@ -10,7 +10,7 @@ export interface CliRun {
   readonly err: string
 }
 
-/** Runs the built command line to its end, as a person would, in `cwd`, with nothing of this process' environment but PATH. */
+/** Runs the built command line to its end in `cwd`; of this process' environment it gets only PATH. */
 export function runProcess(args: readonly string[], options: CliOptions): Promise<CliRun> {
   const env = { PATH: process.env['PATH'] ?? '', ...options.env }
   const child = spawn(process.execPath, [MAIN, ...args], { cwd: options.cwd, env })
@@ -22,7 +22,7 @@ export function runProcess(args: readonly string[], options: CliOptions): Promis
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err })))
 }
 
-/** The same with nobody at the other end of standard output, as behind `head` when it has read enough. */
+/** The same without a reader of standard output, as behind `head` when it has read enough. */
 export function runUnread(
   args: readonly string[],
   options: { cwd: string; env?: Record<string, string> },

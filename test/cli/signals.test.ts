@@ -8,7 +8,7 @@ import { startProcess } from '../crash.ts'
 
 const SERVE = new URL('../../dist/cli/operate/serve.js', import.meta.url)
 
-/** Says when it listens for signals, and when it was asked to stop; then it goes on. */
+/** Prints when it listens for signals and when a signal asks it to stop; then it keeps running. */
 const SCRIPT = `import { untilAskedToStop } from '${SERVE.href}'
 const asked = untilAskedToStop()
 setInterval(() => {}, 1_000)

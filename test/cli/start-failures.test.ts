@@ -21,7 +21,7 @@ import { until } from '../fault/gateway.ts'
 import { startRedis } from '../redis/server.ts'
 import { type CliRun, runCli } from './run.ts'
 
-/** What a person reads at night when a gateway does not start: what is wrong, where, and what to do. */
+/** The message that a person reads at night when a gateway does not start: what is wrong, where, and what to do. */
 
 const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
@@ -50,7 +50,7 @@ const at = (name: string): string => `file:${join(directory, name)}`
 
 function start(command: string, store: string, ...flags: string[]): Promise<CliRun> {
   const free = ['--port', '0', '--metrics-port', '0', '--policies', policies]
-  // a flag that comes later wins
+  // the last value of a flag wins
   return runCli([command, '--store', store, ...free, ...flags], { cwd: directory })
 }
 
@@ -89,7 +89,7 @@ describe('the admin key of a new store', () => {
 })
 
 describe('a gateway that does not start', () => {
-  /** As somebody else than root, who may write everywhere. */
+  /** Runs the command as another user than root, because root may write everywhere. */
   const NOBODY = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
 
   it('names a directory that it cannot write or create, and what to do', async () => {

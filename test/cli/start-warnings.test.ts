@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { warnOfSettings } from '../../src/cli/operate/serve.ts'
 
-/** What the log says at start of settings that have no effect. */
+/** Warnings of the log at start about settings that have no effect. */
 function warned(proxies?: readonly string[]): readonly (readonly unknown[])[] {
   const warn = vi.fn<(...args: unknown[]) => void>()
   warnOfSettings({ warn } as never, { unknown: [], links: [], withoutEffect: [] }, proxies)

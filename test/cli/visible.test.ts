@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { escaped, jsonOf, onOneLine, setIn, visible } from '../../src/cli/terminal/visible-text.ts'
 
-/** Every control, every format character, line and paragraph separators, and what lies beyond 16 bits. */
+/** Controls, format characters, line and paragraph separators, and a character beyond 16 bits. */
 const HOSTILE = `a\u0000\u001b[2J\u007f\u009b\u00ad\u202e\u2028\u2029\ufeff\u{e0041}\nb`
 
 describe('a text from another person', () => {

@@ -18,7 +18,10 @@ import {
   type Workshop,
 } from './python-environment.ts'
 
-/** The suite of the adapters for Python, for each framework in an environment of its own; clients/python/tests/adapters/README.md. */
+/**
+ * Runs the suite of the Python adapters for each framework in an environment of its own
+ * (clients/python/tests/adapters/README.md).
+ */
 /** Most of a suite is waiting: for a process, a vote, a deadline. */
 vi.setConfig({ maxConcurrency: 2 })
 const ADAPTERS = join(PACKAGE, 'tests/adapters')
@@ -36,7 +39,7 @@ afterAll(() => {
   if (typeof workshop !== 'string') workshop.dispose()
 })
 
-/** What the driver says that pip installs: `packages` for the newest, `oldest` for the oldest supported. */
+/** Packages that the driver has pip install: `packages` for the newest, `oldest` for the oldest supported. */
 function packagesOf(name: string, which: 'packages' | 'oldest'): string[] {
   const text = readFileSync(join(ADAPTERS, `driver_${name}.py`), 'utf8')
   const list = new RegExp(`^    ${which} = \\[([^\\]]*)\\]`, 'm').exec(text)?.[1] ?? ''
@@ -76,11 +79,14 @@ async function suite(name: string, environment: Environment, redis = ''): Promis
   return JSON.parse(readFileSync(results, 'utf8')) as Record<string, string>
 }
 
-/** The types of the adapter and of its driver, in the environment of the framework. mypy reads the whole framework first, so only a long soak runs it. */
+/**
+ * Checks the types of the adapter and of its driver, in the environment of the framework. mypy reads the whole
+ * framework first, so only a long soak runs it.
+ */
 async function isClean(name: string, environment: Environment): Promise<void> {
   const adapter = `src/countersign_sdk/${name}.py`
   const pyright = await run(environment.bin('pyright'), ['--pythonpath', environment.python, adapter])
-  // it fetches the program itself from the npm registry
+  // pyright fetches its program itself from the npm registry
   const isThere = pyright.out.includes('errors')
   if (isThere) expect([pyright.code, lastOf(pyright)]).toEqual([0, expect.stringContaining('0 errors')])
   if (isThere && !IS_LONG) return

@@ -53,7 +53,7 @@ function environmentAt(directory: string): Environment {
   return { python: bin('python'), bin }
 }
 
-/** Where uv stays for all runs. */
+/** The place of uv for all runs. */
 const TOOLS_PLACE = join(CACHE, 'tools')
 const TOOLS = environmentAt(TOOLS_PLACE)
 
@@ -237,5 +237,5 @@ async function environmentOf(directory: string, { interpreter, packages }: Wante
 /** The last lines of a long output, for a message. */
 export const lastOf = ({ out }: Ran): string => out.split('\n').slice(-60).join('\n')
 
-/** Where mypy keeps what it knows of a framework. */
+/** The place where mypy keeps its cache for a framework. */
 export const mypyCache = (name: string): string => join(CACHE, `mypy-${name}`)

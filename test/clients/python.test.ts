@@ -23,7 +23,7 @@ import {
   SUITE_MS,
 } from './python-environment.ts'
 
-/** The package as somebody gets it who installs the wheel: its own tests, its types, and its hashes beside those of JavaScript. */
+/** Tests the package as its wheel installs it: its own tests, its types, and whether its hashes equal JavaScript's. */
 const workshop = await openWorkshop()
 const missing = typeof workshop === 'string' ? workshop : ''
 if (missing !== '') console.warn(`the tests of clients/python are skipped: ${missing}`)
@@ -42,7 +42,7 @@ const BESIDE = [
   'pyright',
 ]
 const GATEWAY = { ...BYTE_CODE, COUNTERSIGN_TEST_GATEWAY: ROOT }
-/** What needs nothing but pytest beside the package. */
+/** Tests that need only pytest beside the package. */
 const CORE = ['tests/test_values.py', 'tests/test_guard.py']
 const SHOP = `
 from __future__ import annotations

@@ -23,8 +23,8 @@ import { asked, dashboardOf, DASHBOARDS, panelsOf, SPECS } from './promql.ts'
 import { ALERTS, RULES } from './rules.ts'
 
 /*
- * The dashboard check: a real Prometheus scrapes a real gateway to which everything happens that dashboards speak of, and every query of every panel
- * and variable has to show something.
+ * The dashboard check. A real Prometheus scrapes a real gateway, on which every event of the dashboards happens. Every
+ * query of every panel and variable must then return data.
  */
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
@@ -107,12 +107,12 @@ async function everything(): Promise<void> {
   void keepsOpen(async () => {
     const headers = ann.credentials()
     const { body } = await fetch(`${world.url}/api/review/stream`, { headers, signal: open.signal })
-    // a body that nobody reads is ended when its answer is collected as garbage
+    // fetch ends an unread body when its answer is collected as garbage
     for await (const _ of body ?? []);
   })
 }
 
-/** Again whenever it ends before its time, as a connection may that was about to be closed. */
+/** Repeats `ask` until the test ends: a connection about to be closed may end it early. */
 async function keepsOpen(ask: () => Promise<unknown>): Promise<void> {
   while (!open.signal.aborted) await ask().catch(() => undefined)
 }
@@ -202,7 +202,7 @@ async function policies(bot: Agent, ann: Reviewer): Promise<void> {
   await world.changePolicies({ 'rules/pay.yaml': 'nonsense' })
 }
 
-/** Prometheus has seen the end of it, and what is open. */
+/** Waits until Prometheus has scraped the held poll, the open stream, and the state of the policy. */
 async function scraped(): Promise<void> {
   for (const query of ['countersign_polls_held', 'countersign_review_streams', 'countersign_policy_stale'])
     await until(async () => (await prometheus.numberOf(query)) === 1)

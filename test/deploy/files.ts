@@ -30,7 +30,7 @@ export function yaml(path: string): Loose {
   return document.toJS() as Loose
 }
 
-/** The files of a deployment as they are in the repository: what secrets.sh and you write beside them is not among them. */
+/** The files of a deployment in the repository, without the files that secrets.sh and you write beside them. */
 export function deploymentFiles(): string[] {
   const below = (folder: string): string[] =>
     readdirSync(at(folder), { recursive: true, withFileTypes: true, encoding: 'utf8' })
@@ -39,7 +39,7 @@ export function deploymentFiles(): string[] {
   return ['Dockerfile', '.dockerignore', ...below('deploy'), ...below('grafana')]
 }
 
-/** A directory that is gone after the tests of this file. */
+/** A directory that is deleted after the tests of this file. */
 export async function temporaryDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-deploy-'))
   afterAll(() => rm(directory, { recursive: true, force: true }))

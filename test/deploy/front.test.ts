@@ -30,7 +30,7 @@ afterAll(() => expect(ending).toEqual([]))
 interface Fake {
   readonly address: string
   readonly server: Server
-  /** What was asked of it, health checks aside. */
+  /** Requests that it received, without health checks. */
   readonly seen: string[]
   ready: boolean
   hangUps: number

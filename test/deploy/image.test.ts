@@ -21,8 +21,8 @@ import { freePort } from '../ports.ts'
 import { execFileSync, spawnSync } from '../sync-child.ts'
 
 /*
- * What the Dockerfile does, done without an engine: its COPY and RUN instructions, in its order, in two directories that stand for the
- * file systems of its two stages. The tree of the second is then made read-only and run as the image's user.
+ * Runs the Dockerfile without an engine. Its COPY and RUN instructions run in its order, in two directories that stand
+ * for the file systems of its two stages. The tree of the second is then made read-only and run as the image's user.
  */
 const [build, runtime] = stages()
 const USER = 10_001
@@ -31,11 +31,11 @@ const asUser = isRoot ? { uid: USER, gid: USER } : {}
 
 let place: string
 let program: string
-/** Of Node. */
+/** Flags of Node. */
 let flags: readonly string[]
 let data: string
 
-/** The files that are sent to the builder: those of the repository, as they are now, that .dockerignore lets through. */
+/** The files that are sent to the builder: current files of the repository that .dockerignore lets through. */
 function contextFiles(): string[] {
   const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
     cwd: ROOT,
@@ -66,9 +66,12 @@ function copy(args: readonly string[], directory: string, root: string): void {
   }
 }
 
-/** Everything was installed here a moment ago: what npm still has is not asked for again, and a registry that does not answer is left. */
+/**
+ * The same packages were installed here a moment ago: npm prefers its cache, and gives up early on a registry that
+ * does not answer.
+ */
 const FROM_CACHE = { npm_config_prefer_offline: 'true', npm_config_fetch_timeout: '60000' }
-/** For one instruction. */
+/** Time limit of one instruction. */
 const BUILD_MS = 240_000
 
 function inShell(command: string, cwd: string): void {
@@ -104,7 +107,7 @@ beforeAll(async () => {
   program = join(roots.runtime, entry.at(-1) ?? '')
 })
 
-/** Runs what the image would run, as its user, in a tree that nobody can write to. */
+/** Runs the command of the image, as its user, in a tree that no user can write to. */
 function start(args: readonly string[], env: Record<string, string> = {}) {
   return spawn(process.execPath, [...flags, program, ...args], {
     cwd: dirname(program),

@@ -25,7 +25,7 @@ beforeAll(async () => {
   directory = await temporaryDirectory()
 })
 
-/** Where the type of an object is, in kubernetes-types. */
+/** The module of kubernetes-types that has the type of an object. */
 const MODULES: Record<string, string> = {
   v1: 'core/v1',
   'apps/v1': 'apps/v1',
@@ -33,7 +33,7 @@ const MODULES: Record<string, string> = {
   'networking.k8s.io/v1': 'networking/v1',
 }
 
-/** What the compiler says of objects that are checked against the API's own types: unknown fields, wrong types, missing fields. */
+/** Errors of the compiler, which checks objects against the API's own types: unknown, missing and mistyped fields. */
 function typeErrors(list: readonly Loose[], name: string): string {
   const source = list.map((object, index) => {
     const path = join(

@@ -64,7 +64,7 @@ export class PrometheusServer {
     return series.every(({ value }) => value[1] === 'NaN') ? 'finds no number' : undefined
   }
 
-  /** What a `label_values(metric, label)` of a dashboard gives. */
+  /** Values that `label_values(metric, label)` of a dashboard returns. */
   async valuesOf(definition: string): Promise<readonly string[]> {
     const [, metric = '', label = ''] = /^label_values\((.+), (\w+)\)$/.exec(definition) ?? []
     const { data } = await this.#get(`label/${label}/values`, { 'match[]': metric })

@@ -24,7 +24,7 @@ describe('prometheus.yaml', () => {
   })
 })
 
-/** Of a duration of Prometheus with one unit. */
+/** Seconds in a duration of Prometheus with one unit. */
 const seconds = (text: string): number =>
   Number.parseInt(text, 10) * ({ s: 1, m: 60, h: 3_600, d: 86_400 }[text.slice(-1)] ?? Number.NaN)
 

@@ -2,7 +2,7 @@ import type { MetricSpec } from '../../src/metrics/metric-spec.ts'
 import { METRICS } from '../../src/metrics/table.ts'
 import { type Loose, read } from './files.ts'
 
-/** What dashboards and rules ask of Prometheus, taken apart as far as tests need it. */
+/** Queries of dashboards and rules, parsed as far as tests need it. */
 
 export const SPECS: readonly MetricSpec[] = Object.values<MetricSpec>(METRICS)
 
@@ -17,10 +17,10 @@ export const SERIES = new Map(
 
 export const named = (text: string): string[] => text.match(/\bcountersign_\w+/g) ?? []
 
-/** Names that begin like ours and are none. */
+/** Names with our prefix that belong to no metric of the table. */
 export const unknownNames = (query: string): string[] => named(query).filter((name) => !SERIES.has(name))
 
-/** What a scrape adds, and the bound of a bucket. */
+/** Labels that a scrape adds, and the bound of a bucket. */
 const EVERYWHERE = ['instance', 'job', 'le']
 
 const labelsOf = (name: string): string[] => Object.keys(SERIES.get(name)?.labels ?? {})

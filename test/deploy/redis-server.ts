@@ -8,7 +8,7 @@ import { until } from '../fault/gateway.ts'
 import { at, lines, read } from './files.ts'
 
 /*
- * The files of deploy/redis, run by a real redis-server: copies in which only addresses, ports and directories are changed.
+ * The files of deploy/redis, run by a real redis-server. Its copies change only addresses, ports and directories.
  */
 export interface Node {
   readonly port: number
@@ -28,7 +28,7 @@ export const PASSWORDS = {
 
 const started = new Set<ChildProcess>()
 
-/** Ends what was started, by its own id. */
+/** Ends every started server, by its own process id. */
 export async function endAll(): Promise<void> {
   await Promise.all([...started].map((child) => end(child, 'SIGKILL')))
 }
@@ -118,7 +118,7 @@ export async function startNode(setup: Setup): Promise<Node> {
   return { port, ask, kill: (signal = 'SIGKILL') => end(child, signal), restart: start }
 }
 
-/** Runs redis-server with these arguments; what is returned ends it. */
+/** Runs redis-server with these arguments; the returned function ends it. */
 export function startRaw(args: readonly string[]): () => Promise<void> {
   const child = spawn('redis-server', args, { stdio: 'ignore' })
   started.add(child)

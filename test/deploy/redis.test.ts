@@ -269,7 +269,7 @@ describe('the containers of Redis', () => {
           .replace(/^\*$/, '127.0.0.1')
           .replace(/^-::\*$/, '-::1'),
       )
-      // a `-` before it: an address that this machine lacks is passed over
+      // a `-` before an address makes Redis ignore it where the machine lacks it
       expect(args.slice(args.indexOf('--bind') + 1, args.indexOf('--dir'))).toEqual(['*', '-::*'])
       expect([program, health]).toEqual(['redis-server', expect.stringMatching(/^redis-cli /)])
       const healthy = (): boolean =>

@@ -1,6 +1,6 @@
 import { type Loose, yaml } from './files.ts'
 
-/** The rules that Prometheus evaluates, as they stand in deploy/prometheus/. */
+/** The rules in deploy/prometheus/ that Prometheus evaluates. */
 
 export interface Rule {
   readonly file: string

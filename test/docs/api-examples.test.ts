@@ -58,7 +58,7 @@ async function checkOut(directory: string): Promise<string> {
   return policies
 }
 
-/** An answer without what differs in each run: ids, times, keys, digests. Of a list the first entry. */
+/** An answer without values that differ in each run: ids, times, keys, digests. A list keeps only its first entry. */
 function steady(value: unknown, name = ''): unknown {
   if (Array.isArray(value)) return value.slice(0, 1).map((one) => steady(one, name))
   if (value !== null && typeof value === 'object')

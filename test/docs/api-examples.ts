@@ -1,5 +1,5 @@
 /**
- * The requests that docs/reference/api.md shows, in the order in which they run against one gateway with the starter policies.
+ * The requests of docs/reference/api.md, in the order in which they run against one gateway with the starter policies.
  * test/docs/api-examples.test.ts runs each, and keeps the answers in api-answers.json.
  */
 export interface ApiExample {

@@ -7,7 +7,10 @@ import { runBlocks } from './shell.ts'
 const ADMIN_KEY = 'an-admin-key-for-tests-on-the-loopback-only'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Pages whose `sh` blocks run from top to bottom, as a reader pastes them. A `json` block shows what the block above it prints. */
+/**
+ * Pages whose `sh` blocks run from top to bottom, as a reader pastes them. A `json` block shows the output of the block
+ * above it.
+ */
 const PAGES = [
   'docs/tutorials/first-call.md',
   'docs/tutorials/first-policy.md',

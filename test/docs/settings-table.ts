@@ -2,7 +2,10 @@ import { SETTING_ROWS, type SettingRow } from '../../src/settings/settings.ts'
 
 const ROW = /^\| `(COUNTERSIGN_\w+)` \| `--/
 
-/** docs/operations.md without rows of unknown settings; a missing row follows its neighbour, with the help of the setting as its meaning. */
+/**
+ * Returns docs/operations.md without rows of unknown settings. Adds each missing row after its neighbour, with the help
+ * of the setting as its meaning.
+ */
 export function withSettingsTable(page: string): string {
   const variables = new Set(SETTING_ROWS.map(({ variable }) => variable))
   const lines = page.split('\n').filter((line) => {

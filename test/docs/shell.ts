@@ -11,7 +11,8 @@ export interface BlockRun {
 const MARK = '--- end of block ---'
 
 /**
- * Runs shell blocks of a page one after another in one bash, as a reader pastes them. `npx countersign` is the built program.
+ * Runs shell blocks of a page one after another in one bash, as a reader pastes them. `npx countersign` is the built
+ * program.
  *
  * @returns a run for each block; a block that fails ends the session and is the last
  */

@@ -89,7 +89,7 @@ function written(name: string, type: number, publicKey: Uint8Array): string {
 }
 
 describe('a verifier key', () => {
-  /** That of the checksum database of Go, as golang.org/x/mod has it. */
+  /** The key of Go's checksum database, as golang.org/x/mod writes it. */
   const GO = 'sum.golang.org+033de0ae+Ac4zctda0e5eza+HJyk9SxEdh+s3Ux18htTTAD8OuAn8'
   const go = readVerifierKey(GO)
 

@@ -13,7 +13,7 @@ import {
 } from '../../src/domain/freeze.ts'
 import { runs } from '../runs.ts'
 
-/** The laws of freezing (docs/operations.md): a freeze stops what is new until it is lifted, and what is old for ever. */
+/** Laws of freezing (docs/operations.md): a freeze stops new calls until it is lifted, and cancels earlier calls. */
 
 const AGENTS = ['a', 'b']
 const TOOLS = ['x', 'y']
@@ -45,7 +45,7 @@ function take(freezes: Freezes, step: Step, at: number): Freezes {
   return withoutFreeze(freezes, step.scope, at) ?? freezes
 }
 
-/** What is begun before anything was ever frozen knows no epoch. */
+/** The epoch that a new call records; a call from before the first freeze records no epoch. */
 const epochOf = ({ epoch }: Freezes): { freeze_epoch?: number } =>
   epoch === 0 ? {} : { freeze_epoch: epoch }
 
@@ -54,7 +54,7 @@ describe('freezes', () => {
     fc.assert(
       fc.property(steps, (history) => {
         let freezes = NEVER_FROZEN
-        /** The model: what is frozen, and what was begun and is dead. */
+        /** The model: the frozen scopes, and the calls that began, each with a mark once a freeze has cancelled it. */
         const frozen = new Set<string>()
         const begun: { agent: string; tool: string; freeze_epoch?: number; dead: boolean }[] = []
         for (const [at, step] of history.entries()) {

@@ -14,7 +14,7 @@ const dataOf = (name: string): Hostile =>
 const { entries, benign } = dataOf('hostile-unicode.json')
 const more = dataOf('more-unicode.json')
 
-/** What living scripts, typography and emoji need: nothing here may alarm. */
+/** Characters that living scripts, typography and emoji need: no warning may appear. */
 const MORE_BENIGN = [
   'Prix : 10\u202f000\u00a0€ «\u00a0environ\u00a0» 5\u00a0%',
   '你好，世界！（测试）时间：12：30',
@@ -374,7 +374,10 @@ describe('inspectText', () => {
     expect(deceptiveWords('run tеst, tеst, pаy and sеnd', 2)).toEqual(['tеst', 'pаy'])
   })
 
-  /** сор is a Russian word, and reads as `cop`; with others of its alphabet around it only what it hangs on makes it suspicious. */
+  /**
+   * сор is a Russian word, and reads as `cop`. Where its sentence is in its own alphabet, only the text that joins it
+   * makes it suspicious.
+   */
   it.each([
     ['сор и отчёт', []],
     ['отчёт: сор.', []],

@@ -3,7 +3,7 @@ import { leafHash, sha256 } from '../../src/domain/digest.ts'
 import { pathRanges, rootOfPath } from '../../src/domain/merkle-path.ts'
 import { EMPTY_TREE, grown, rootOf } from '../../src/domain/merkle.ts'
 
-/** RFC 6962 section 2.1 as it is written, beside which ours must stand: MTH and PATH over all leaves. */
+/** MTH and PATH over all leaves, as RFC 6962 section 2.1 writes them. Our results must equal theirs. */
 const leaves = Array.from({ length: 130 }, (_, i) => leafHash(`leaf ${i}`))
 const node = (left: string, right: string): string => sha256(Buffer.from(`01${left}${right}`, 'hex'))
 

@@ -66,7 +66,7 @@ it('counts every character that takes part in ordering as a mark, in every plane
   const missed: string[] = []
   for (let code = 0; code <= 0x10ffff; code++) {
     const character = String.fromCodePoint(code)
-    // nobody has assigned it, so it has no class
+    // Unicode has not assigned it, so it has no class
     if (/\p{C}/u.test(character)) continue
     if (!isComparable(character.repeat(MOST_MARKS + 1))) continue
     if (isOrdered(character, 'NFD') || isOrdered(character, 'NFKD')) missed.push(code.toString(16))

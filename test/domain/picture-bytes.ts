@@ -30,7 +30,7 @@ export const SCAN = Buffer.from('ffda0008010100003f00', 'hex')
 /** Two stuffed bytes, a restart marker and one that is filled up. */
 export const SCAN_DATA = Buffer.from('d2ff00cfffd020ffff00', 'hex')
 
-/** `scans` is what stands between the headers and the end. */
+/** `scans`: the segments between the headers and the end. */
 export function jpeg(width: number, height: number, scans: readonly Buffer[] = [SCAN, SCAN_DATA]): Buffer {
   return jpegOf(APP0, frameHeader(width, height), ...scans)
 }
@@ -83,7 +83,7 @@ export function riffChunk(name: string, data: Buffer): Buffer {
   return Buffer.concat([head, data, Buffer.alloc(data.length % 2)])
 }
 
-/** Of a side in a VP8 header the upper two bits say how it may be enlarged. */
+/** The upper two bits of a side in a VP8 header: they set how a decoder may enlarge it. */
 export const SCALED = 0xc000
 
 /** One pixel: no VP8L image is shorter. Browsers show it. */

@@ -206,7 +206,7 @@ describe('an image that an agent attaches', () => {
       '6:8',
     ])
     expect([of([8, 3]), of([8, 3], palette)]).toEqual([false, true])
-    // compression, filter (64 is that of MNG), interlacing
+    // compression, filter (64 belongs to MNG), interlacing
     expect([of([8, 0, 1]), of([8, 0, 0, 64]), of([8, 0, 0, 0, 2])]).toEqual([false, false, false])
     expect(of([8, 0, 0, 0, 1])).toBe(true)
   })

@@ -126,7 +126,7 @@ describe('warningsOf', () => {
 /** For four times as much. What grows with the square takes four times as long again. */
 const LINEAR = 4
 const NOISE_MS = 10
-/** What grows with the square does so each time; the collector and the compiler of the machine have their own times. */
+/** Quadratic growth shows in every try; the garbage collector and the compiler take their time only in some. */
 const TRIES = 3
 
 const growth = (quarter: string, most: string): number =>
@@ -138,7 +138,7 @@ function inspect(text: string): void {
   warningsOf(textsIn(text.slice(0, text.length / 4).split(''), 'payload'))
 }
 
-/** Of this process, so that what else the machine does is not in it. */
+/** Processor time of this process only, without other work of the machine. */
 function processorMs(act: () => void): number {
   const before = process.cpuUsage()
   act()

@@ -5,7 +5,7 @@ import { NotProved, openProof, proveRecord } from '../../src/evidence/prove.ts'
 import { inPieces } from '../backup/file-of.ts'
 import { keyOf, linesOf, noteOf, reported, textsOf, VERIFIER_KEY } from './records.ts'
 
-/** A record is shown to somebody who must not see the others (docs/evidence.md). */
+/** An auditor may see one record and must not see the others (docs/evidence.md). */
 
 const texts = textsOf([
   keyOf('agent', 'bot'),

@@ -48,7 +48,7 @@ export const keyOf = (holder: 'agent' | 'reviewer', id: string, more: JsonObject
   return record('key.issued', { ...plain, by: 'admin:admin', details })
 }
 
-/** What a decision says of itself: a rule has one verdict. */
+/** The common details of a decision: a rule has one verdict. */
 const judged = (verdict: string, by = ['r']): JsonObject => ({
   verdict,
   by,
@@ -57,10 +57,10 @@ const judged = (verdict: string, by = ['r']): JsonObject => ({
   payload_digest: 'p',
   reads: [],
 })
-/** Of what the records of THREAD begin with. */
+/** The time that THREAD had waited at its decision. */
 const waited = ({ at: seconds = 1 }: Parts): JsonObject => ({ waited_ms: (seconds - 1) * 1_000 })
 
-/** One approval, by whoever, within a minute. */
+/** One approval, by any reviewer of the desk, within a minute. */
 export const ASKED = { expires_ms: 60_000, seats: [{ approvals: 1, escalate: [], group: 'desk' }] }
 export const pending = (requirement: JsonValue = ASKED, parts: Parts = {}): JsonObject =>
   record('review.pending', { ...parts, details: { ...judged('review'), requirement, ...parts.details } })

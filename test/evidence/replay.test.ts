@@ -28,7 +28,7 @@ import {
   voted,
 } from './records.ts'
 
-/** One law for each kind of record: what can have happened, and, for each of its clauses, what cannot. */
+/** Each kind of record has one law: possible records pass, and each clause of the law refuses an impossible record. */
 
 const first = (records: readonly JsonObject[]): string | undefined => {
   const replay = new Replay()
@@ -77,7 +77,7 @@ const escalated = (to: string, seconds = 11): JsonObject =>
     at: seconds,
     details: { due_at: at(seconds), groups: ['desk'], to },
   })
-/** Whose groups an identity provider vouches for. */
+/** A session whose groups an identity provider vouches for. */
 const signedInOf = (groups: string[], by = ANN): JsonObject =>
   opened(`sso of ${by}`, { via: 'oidc', groups }, by)
 const votedOf = (groups: string[], parts: Parameters<typeof voted>[2] = {}, by = ANN): JsonObject =>
@@ -153,7 +153,7 @@ const HIGH = { risk: 'high', policy_risk: 'high' }
 const COMMITTED = { payload_digest: undefined as never, nonce: 'n' }
 const SSO = { details: { via: 'oidc' } }
 
-/** What ann's page displayed of the first revision. */
+/** The values that ann's page displayed of the first revision. */
 const displayed = (known: Partial<ShownParts> = {}, more: JsonObject = {}): { details: JsonObject } => {
   const shown = { thread_id: THREAD, revision: 1, revision_digest: 'd', bundle: 'bundle', level: 'low' }
   const seen = ['payload.amount']

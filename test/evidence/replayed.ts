@@ -4,7 +4,7 @@ import type { Store } from '../../src/store/store.ts'
 
 const PAGE = 1_000
 
-/** What a replay finds wrong in records that follow one another, with the record. */
+/** Faults that a replay finds in consecutive records, each with its record. */
 export function faultsOf(records: readonly object[], replay = new Replay()): string[] {
   return records.flatMap((record) => {
     const fault = replay.take(record as JsonValue)
@@ -12,7 +12,7 @@ export function faultsOf(records: readonly object[], replay = new Replay()): str
   })
 }
 
-/** What a replay finds wrong in the evidence of a tenant, with the record. */
+/** Faults that a replay finds in the evidence of a tenant, each with its record. */
 export async function faultsIn(store: Store, tenant: string): Promise<string[]> {
   const replay = new Replay()
   const faults: string[] = []

@@ -55,7 +55,7 @@ const run = (call: Partial<HeldCall> = {}, other: Partial<PermitParts> = {}): Pr
   return permit(parts, { task, tool: 'hold', input: { n: 1 }, ...call })
 }
 const left = (): string[] => readdirSync(directory)
-/** What people are asked about the session, as soon as it is so many. */
+/** The threads of the session that people are asked about, once there are at least `count`. */
 async function asked(count = 1): Promise<string[]> {
   const threads = async () =>
     (await world.allEvidence())

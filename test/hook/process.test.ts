@@ -12,8 +12,8 @@ import { type Agent, openWorld, type Reviewer, until, type World } from '../gate
 import { stopwatch } from '../stopwatch.ts'
 
 /*
- * `countersign hook` as a harness runs it. The law: exit code 0 only for what the gateway allowed, or people approved; 2 with a reason on standard error for
- * everything else. Every other code lets the tool run.
+ * `countersign hook` as a harness runs it. The law: exit code 0 only for calls that the gateway allowed or people
+ * approved; 2 with a reason on standard error for all others. Every other code lets the tool run.
  */
 const BIN = fileURLToPath(new URL('../../dist/bin', import.meta.url))
 const MAIN = join(BIN, 'main.js')

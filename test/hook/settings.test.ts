@@ -154,7 +154,7 @@ describe.each(['claude-code', 'codex', 'gemini'])('the command for %s blocks on 
     }
     const { code, out, err } = await shell(await commandOf(harness), path)
     expect([code, out]).toEqual([2, ''])
-    // Codex and Gemini CLI run the tool when nothing stands on standard error
+    // Codex and Gemini CLI run the tool when standard error is empty
     if (harness !== 'claude-code') expect(err).toMatch(/the tool did not run\n$/)
   })
 

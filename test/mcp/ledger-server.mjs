@@ -1,6 +1,6 @@
 /*
- * An MCP server of the official SDK, as somebody else would write it. Its tools write what they did into the file that is its first argument, and say which
- * variables of the environment it was given.
+ * An MCP server of the official SDK, as another author would write it. Its first argument names a file. Its tools write
+ * to this file what they did, and which variables of the environment the server got.
  */
 import { appendFileSync } from 'node:fs'
 import { Server } from '@modelcontextprotocol/server'

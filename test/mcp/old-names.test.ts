@@ -51,7 +51,7 @@ describe('a contract without a source', () => {
   })
 })
 
-/** What `countersign import mcp` called the tools of a list, before contracts had a source. */
+/** The names that `countersign import mcp` gave the tools of a list, before contracts had a source. */
 function oldImport(names: readonly string[], prefix: string): Map<string, string> {
   const taken = new Set<string>()
   const fileOf = (name: string): string => name.replaceAll(/[:/]/g, '_').toLowerCase()

@@ -173,7 +173,7 @@ describe('the command', () => {
     const closed = once(child.stdout, 'close')
     child.stdout.destroy()
     await closed
-    // what is said to nobody shows that nobody is there
+    // a write to a closed pipe shows the proxy that the client no longer reads
     ask({ id: 2, method: 'no/method' })
     expect([await ended, done()]).toEqual([[0, null], []])
   })
@@ -183,7 +183,7 @@ describe('the command', () => {
     ['SIGINT', 'SIGTERM'],
     ['SIGTERM', 'SIGTERM'],
   ] as const)('passes %s and then %s on, and leaves no server running', async (first, second) => {
-    // as many do, it goes on when its input has ended
+    // like many servers, it keeps running when its input has ended
     const says = (what: string): string => `process.stderr.write("${what}\\n")`
     const server = `process.stdin.on("end", () => ${says('eof')}).resume()
       setInterval(() => {}, 1000); ${says('up')}; process.on("SIGTERM", () => { ${says('told')}; process.exit(0) })`

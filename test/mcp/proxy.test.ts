@@ -5,8 +5,8 @@ import { createGate } from '@countersign/sdk'
 import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
 
 /*
- * A client and a server that are lists of lines, and between them the proxy before a whole gateway. The law: the server gets a call exactly as it was allowed or
- * approved, once, or not at all.
+ * A client and a server that are lists of lines, and between them the proxy before a whole gateway. The law: the server
+ * gets a call once and exactly as it was allowed or approved, or never.
  */
 type Message = Readonly<Record<string, unknown>> & { readonly id?: unknown; readonly result?: Result }
 interface Result {
@@ -41,7 +41,7 @@ const LISTED: readonly object[] = ['t', 'bare', 'pay', 'hold', 'y'].map((name) =
   inputSchema: { type: 'object' },
 }))
 
-/** What the server lists; undefined while it does not answer. */
+/** The tools that the server lists; undefined while it does not answer. */
 let listed: readonly object[] | undefined
 let unanswered: unknown[]
 
@@ -85,7 +85,7 @@ const answerOf = (id: unknown, result: object): Uint8Array => bytes({ jsonrpc: '
 const callOf = (id: unknown, name: string, args: object, more: object = {}): Uint8Array =>
   bytes({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args, ...more } })
 
-/** The thread that the client was told of, as soon as people are asked. */
+/** The thread that the progress notification names, as soon as people are asked. */
 async function told(count = 1): Promise<string> {
   const progress = () => client.filter(({ method }) => method === 'notifications/progress')
   await until(() => progress().length >= count)

@@ -8,8 +8,8 @@ import { canonicalJson, createGate, type Payload } from '@countersign/sdk'
 import { type Agent, openWorld, until, type World } from '../gateway-fixture.ts'
 
 /*
- * Which contract a call is judged by (docs/agent-side.md): contracts that were made from what a server said, and the server behind the proxy. The law: a call
- * reaches its own contract, or does not run.
+ * The contract that judges a call (docs/agent-side.md). The contracts come from the tool list of a server, and the
+ * proxy runs before a server. The law: a call reaches its own contract, or does not run.
  */
 interface Message {
   readonly id?: unknown

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { connected } from '../../src/outbound/connection.ts'
 
-/** Nobody listens on these ports: what may be called is refused by the machine, what may not by us. */
+/** Ports without a listener: the machine refuses an allowed connection, and our code refuses all others. */
 const PORTS = { named: 1, another: 2, https: 443 }
 const NEVER_MS = 60_000
 

@@ -7,8 +7,8 @@ import { ensureProgram, INSTALL_MS } from '../debian.ts'
 import { makeAuthority } from '../webhooks/certificates.ts'
 
 /**
- * The outbound guard in a network namespace in which the hostile addresses really answer: what it would reach is counted, not guessed.
- * Needs the right to make one (root, as in CI).
+ * Runs the outbound guard in a network namespace in which the hostile addresses really answer, and counts the
+ * connections to them. Needs the right to make a namespace (root, as in CI).
  */
 interface Report {
   readonly bound: readonly string[]

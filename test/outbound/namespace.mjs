@@ -5,15 +5,16 @@ import { createServer, isIP } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 
 /*
- * Runs inside a network namespace of its own (see outbound.test.ts): the hostile addresses are really there, bound on the loopback device, and every TCP
- * connection is counted by the address it came to. argv: directory with the certificates, and the compiled outbound guard.
+ * Runs inside a network namespace of its own (see guard.test.ts). The hostile addresses are really there, bound on
+ * the loopback device. It counts every TCP connection by its destination address. Its arguments are the directory with
+ * the certificates, and the compiled outbound guard.
  */
 const [, , directory, guard] = process.argv
 const { createOutbound } = await import(guard)
 const listed = ['hostile-urls.json', 'more-urls.json'].flatMap(
   (name) => JSON.parse(readFileSync(new URL(`../data/hostile/${name}`, import.meta.url), 'utf8')).entries,
 )
-/** What the list does not have: answers that look public in one way or another. */
+/** Answers that look public in one way or another, which the list lacks. */
 const answered = { mapped: '::ffff:93.184.216.34', sixbone: '3ffe::1', isatap: '2606:4700::5efe:7f00:1' }
 const own = Object.entries(answered).map(([id, address]) => {
   return { id, category: 'dns', stage: 'dns', url: `https://${id}-own.test/hook`, dns: [address] }
@@ -127,7 +128,7 @@ for (const port of [443, 80, 22, 6379, 8443]) {
   await new Promise((resolve) => server.listen({ host: '::', port, backlog: 128 }, resolve))
 }
 
-// names: those of the entries, what stands for our own, and those that change with every answer
+// names of the controls, of the entries, and of redirects; names that flip have their answers below
 const names = new Map([
   ['pub.test', [PUBLIC]],
   ['xn--bcher-kva.test', [PUBLIC]],

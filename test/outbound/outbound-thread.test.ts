@@ -189,7 +189,8 @@ describe('outbound requests in a thread', () => {
     expect(await to(hostile.port)).toEqual({ kind: 'answered', status: 200 })
     await new Promise((resolve) => setTimeout(resolve, 500))
     const hung = to(hostile.port)
-    // with a deadline of its own the second connection would outlast what the thread is given, 8 s, while the other receiver is at work
+    // A second connection with a deadline of its own would hang longer than the 8 s that the thread gets. The other
+    // receiver is at work then.
     await new Promise((resolve) => setTimeout(resolve, 7_000))
     expect(await to(slow.port)).toEqual({ kind: 'answered', status: 200 })
     expect(await hung).toEqual({ kind: 'failed', code: 'timeout' })

@@ -13,14 +13,17 @@ import { collectGarbage } from '../garbage.ts'
 import { makeAuthority } from '../webhooks/certificates.ts'
 import { stopwatch } from '../stopwatch.ts'
 
-/** Receivers that misbehave in every way that the list names: each try is bounded, and its outcome is what it should be. */
+/** Receivers misbehave in every way that the list names. Each try is bounded, and has the outcome of the list. */
 
 const DEADLINE_MS = 1_000
-/** For what is sure to come. */
+/** For events that are sure to happen. */
 const PATIENT = { timeout: 60_000 }
 /** Beyond the deadline; the rest is the machine's. */
 const GRACE_MS = 100
-/** Held in the middle of a try and after it, on both sides: what nobody holds is the engine's to keep until it has time. */
+/**
+ * Most bytes that one try may add to the memory of both sides, in the middle of it and after it. Each measurement
+ * collects garbage first: the engine may keep unreachable objects for a while.
+ */
 const HELD_BYTES = 10e6
 
 let authority: ReturnType<typeof makeAuthority>
@@ -83,7 +86,10 @@ async function held(): Promise<number> {
   return heapUsed + external
 }
 
-/** Beside a plain timer of the same length, which is late, too, when the machine stands still; but twice the deadline is too late for everybody. */
+/**
+ * Compares with a plain timer of the same length, which is also late when the machine pauses. Twice the deadline is too
+ * late in any case.
+ */
 async function inTime(act: () => Promise<Sent>): Promise<Sent> {
   const start = performance.now()
   const ranMs = stopwatch()

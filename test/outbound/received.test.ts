@@ -11,12 +11,15 @@ import { RECEIVED_BYTES } from '../../src/outbound/received.ts'
 import { makeAuthority } from '../webhooks/certificates.ts'
 import { stopwatch } from '../stopwatch.ts'
 
-/** What costs bytes and time although it says nothing that counts: a receiver has plenty of it. */
+/** Answers that cost bytes and time without any meaning: a receiver can send plenty of them. */
 
 const DEADLINE_MS = 2_000
-/** For what is sure to come. */
+/** For events that are sure to happen. */
 const PATIENT = { timeout: 60_000 }
-/** Two megabytes may be taken in; what stands in buffers of the kernel was written as well. Without a limit it is hundreds. */
+/**
+ * The guard may read two megabytes, and buffers of the kernel take more of the written bytes. Without a limit it would
+ * be hundreds.
+ */
 const WRITTEN_BYTES = 20e6
 
 let authority: ReturnType<typeof makeAuthority>
@@ -56,7 +59,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as { port: number }).port
 }
 
-/** Does `behave` with each connection once a request, or what begins TLS, has come. */
+/** Calls `behave` with each connection once it has received a request, or the first bytes of TLS. */
 function receiver(behave: (socket: Socket) => void, secure = true): Promise<number> {
   const heard = (socket: Socket): void => {
     socket.on('error', () => undefined)
@@ -171,7 +174,8 @@ describe('a connection that is kept', () => {
     for (let tries = 0; tries < 2_000 && least() < 2 * RECEIVED_BYTES; tries++)
       expect(await post()).toEqual(OK_200)
     expect(least()).toBeGreaterThan(2 * RECEIVED_BYTES)
-    // long enough to be looked at, and over one of those: a new one is made when none has been read to its end yet
+    // The pause is long enough for the guard to look at a connection. The loop ends once a post uses a kept connection.
+    // The guard makes a new one while it has read no kept one to its end.
     pauseMs = 100
     for (let before = -1; before !== connections;) {
       before = connections

@@ -14,7 +14,7 @@ const dataOf = (name: string): Urls =>
 const { entries } = dataOf('hostile-urls.json')
 const more = dataOf('more-urls.json')
 
-/** Where Amazon, Google, Scaleway, Oracle, Akamai and Alibaba have their metadata. */
+/** Addresses of the metadata of Amazon, Google, Scaleway, Oracle, Akamai and Alibaba. */
 const METADATA_V6 = [
   'fd00:ec2::254',
   'fd20:ce::254',
@@ -184,7 +184,7 @@ describe('networks that are allowed for development', () => {
 })
 
 describe('an address', () => {
-  /** Said once more and in another way: what may be called is public unicast, by the ranges of the IANA registries as numbers. */
+  /** A second definition: public unicast addresses may be called. Numbers give the ranges of the IANA registries. */
   const REFUSED_4: readonly [number, number][] = [
     [0x00000000, 8],
     [0x0a000000, 8],

@@ -15,11 +15,11 @@ function runOf(file: string): SpawnSyncReturns<string> {
 
 const stateOf = (id: number): string => processes().find((one) => one.id === id)?.state ?? 'gone'
 
-/** What the report says of the worker, which runs no more. */
+/** The line of the report about the worker, once the worker is dead. */
 async function killedWorker(report: string): Promise<string> {
   const [line = '', id] =
     /^ +(\d+) .* s of processor time: .*vitest\/dist\/workers\/forks\.js$/m.exec(report) ?? []
-  // killed, and perhaps not yet noticed by whoever inherits it
+  // killed, and perhaps not yet reaped by the process that inherits it
   await expect.poll(() => stateOf(Number(id))).toMatch(/^(gone|Z)$/)
   return line
 }

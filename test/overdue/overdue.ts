@@ -2,11 +2,12 @@ import type { Reporter, TestCase, TestModule } from 'vitest/node'
 import { descendants, type Process, signalled } from '../processes.ts'
 
 /**
- * Ends a run in which a test file hangs, and says where. A test that waits for ever is ended by its own time limit; one that does not give way is not,
- * nor is a worker that waits in native code, or for a thread of its own at its end: the run would never end, and nobody would know why.
+ * Ends a run in which a test file hangs, and reports the file and the test. A time limit ends a test that waits
+ * forever, but not a test that blocks its thread. It does not end a worker that waits in native code, or that waits for
+ * a thread of its own when it ends. Such a run would never end, and no line would name the cause.
  */
 
-/** What is known of a file that was begun and has not ended. */
+/** The state of a file that has begun and has not ended. */
 interface Open {
   readonly file: string
   readonly since: number

@@ -13,7 +13,7 @@ import {
 let state: { value: PlaygroundState }
 let asked: Question[]
 let playground: Playground
-/** What a person answers, and what was asked. */
+/** The answer of a person, and the questions. */
 let mayReplace: boolean
 let questions: string[]
 

@@ -1,9 +1,9 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** A way to a server on which its answers get lost: what is asked arrives, and is done. */
+/** A way to a server that loses its answers: a command arrives, and the server executes it. */
 export interface OneWay {
   readonly port: number
-  /** From now on no answer comes back. */
+  /** Drops every answer from now on. */
   mute(): void
   /** Connections that lost an answer end; new ones are as they should be. */
   heal(): void

@@ -1,8 +1,8 @@
 import { connect, createServer, type Socket } from 'node:net'
 
 /*
- * A way to a server that can be cut for the other servers and not for the gateways: a primary that nobody of its own kind reaches any more, and
- * that goes on answering. Whose connection it is, is told by its first command.
+ * A way to a server that can be cut for the other servers and not for the gateways. The other servers then no longer
+ * reach the primary, and it still answers gateways. The first command of a connection shows which of both it is.
  */
 export interface Proxy {
   readonly port: number
@@ -54,7 +54,7 @@ export async function startProxy(target: number): Promise<Proxy> {
     },
     heal() {
       isCut = false
-      // what was held back is lost: both ends make new connections
+      // the bytes held back are lost: both ends make new connections
       for (const pair of pairs) if (!pair.gateway) pair.outside.destroy()
     },
     close: async () => {

@@ -8,8 +8,8 @@ import { ensureProgram } from '../debian.ts'
 import { freePort } from '../ports.ts'
 
 /*
- * Real redis-server processes: on free ports of the loopback, in directories of their own, ended by their process id. Where the program is
- * missing it is installed by the system's package manager.
+ * Real redis-server processes: on free ports of the loopback, in directories of their own, ended by their process id.
+ * The system's package manager installs the program where it is missing.
  */
 export interface RedisServer {
   readonly port: number
@@ -32,7 +32,7 @@ export interface RedisServer {
 export interface RedisSettings {
   /** Name and value as in redis.conf; replaces the defaults below. */
   readonly config?: Readonly<Record<string, string>>
-  /** Lines of redis.conf that may repeat, such as those of a sentinel. */
+  /** Lines of redis.conf that may repeat, such as lines of a sentinel. */
   readonly lines?: readonly string[]
   readonly sentinel?: boolean
 }

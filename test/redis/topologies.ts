@@ -8,7 +8,10 @@ export interface Servers {
   dispose(): Promise<void>
 }
 
-/** A server that is silent for so long is replaced, ms: soon where a test is about that, and by no pause of a busy machine elsewhere. */
+/**
+ * A server that is silent for so long is replaced, ms. It is short in tests of the replacement. Elsewhere it is longer
+ * than any pause of a busy machine.
+ */
 interface Replacing {
   readonly replacedAfterMs?: number
 }
@@ -58,7 +61,7 @@ export async function startCluster(
 /** A primary, its replicas, and three sentinels that agree by two. */
 export interface Sentinels extends Servers {
   readonly sentinels: readonly RedisServer[]
-  /** Who is the primary; rejects while the sentinels do not agree, or it does not know yet. */
+  /** The current primary; rejects while the sentinels disagree, or the server does not know its role yet. */
   primary(): Promise<RedisServer>
 }
 

@@ -4,7 +4,7 @@ import { createGate, type Gate, type GateOptions, type NotExecuted, type Outcome
 import { BUNDLE } from '../bundle.ts'
 import { openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
 
-/** The wrapper before a whole gateway: calls that go on where they stopped, and calls that somebody else executes. */
+/** The wrapper before a whole gateway: calls that continue where they stopped, and calls that others execute. */
 let world: World
 let ann: Reviewer
 let gate: Gate
@@ -129,7 +129,7 @@ describe('a call id that policy allows', () => {
       expect([ran(), threads.map(({ outcome }) => outcome)]).toEqual([2, ['timeout', 'timeout']])
       const [thread, ...others] = new Set(threads.map(({ thread_id }) => thread_id))
       expect(others).toEqual([])
-      // and then it goes on with the thread, once
+      // then a call continues with the thread, once
       await (await few.reviewer('ann')).approve(thread ?? '')
       expect(await next()).toBe(3)
       expect(await outcomeOf(next())).toBe('no_proof')
@@ -272,7 +272,7 @@ rules:
       const [n, { body }] = await Promise.all([revised, approving()])
       expect(n).toBe(2)
       expect(body.revisions).toMatchObject([claims, claims])
-      // what was said of the old payload is not said of the new one
+      // the preview of the old payload does not appear with the new one
       expect(body.revisions.map(({ preview }) => preview)).toEqual(['one', undefined])
     } finally {
       await own.close()

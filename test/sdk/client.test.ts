@@ -51,7 +51,10 @@ describe('a call without an answer', () => {
   })
 })
 
-/** What a proxy or a broken gateway may say; the law is that it is named for what it is, and that nobody's secret is in it. */
+/**
+ * Answers of a proxy or of a broken gateway. The law: the client reports each with its true status and code, and no
+ * message contains a secret.
+ */
 describe('an answer that is not from the agent API', () => {
   const KEY = `csk_acme_${'k'.repeat(49)}`
   const TOKEN = `cst_${'t'.repeat(49)}`

@@ -3,7 +3,8 @@ import { type GuardOptions, NotExecuted, type Payload } from '@countersign/sdk'
 import { gateBefore, problem, type Script } from './double.ts'
 
 /*
- * A gateway, or something between, whose answers do not fit together: the call does not run, it ends, and what is said of it is true.
+ * The answers of a gateway, or of a proxy before it, contradict one another. The law: the call does not run, it ends,
+ * and its report is true.
  */
 const REPLAYED = { headers: { 'idempotent-replayed': 'true' } }
 const ALLOW = { status: 'allow' }

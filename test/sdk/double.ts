@@ -16,7 +16,7 @@ export const problem = (status: number, code: string, detail: string): Response 
     },
   )
 
-/** Holds each call, approves it at the first poll and redeems its proof, but for what the script makes of these answers. */
+/** Holds each call, approves it at the first poll and redeems its proof. The script replaces some of these answers. */
 export function gateBefore(
   script: Script,
   first: object = { status: 'pending_review', thread_id: THREAD },

@@ -5,7 +5,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createGate, type Decision, type GateOptions, NotExecuted } from '@countersign/sdk'
 
 /*
- * A gateway that says whatever a test wants, truth or lie. The law of the wrapper: it runs the call only when every word fits.
+ * A gateway that gives every answer that a test wants, truth or lie. The law of the wrapper: it runs the call only when
+ * every word fits.
  */
 interface Heard {
   readonly method: string

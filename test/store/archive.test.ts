@@ -14,7 +14,7 @@ import { commitOf } from './commit-of.ts'
 import { type Place, Places } from './places.ts'
 
 /*
- * What every archive does, and that what one has read another brings back: the same suite on both adapters, from each to each.
+ * The laws of every archive, and of a restore on any adapter: the same suite from each adapter to each.
  */
 
 const places = new Places()

@@ -5,7 +5,8 @@ import { commitOf } from './commit-of.ts'
 import type { Law } from './conformance.ts'
 
 /*
- * S18. Windows are long and charges lie in the past or now, so that no clock has to move: a bucket, the 24th part of a window, lasts hours.
+ * S18. Windows are long and charges lie in the past or now, so that no clock has to move. A bucket, the 24th part of a
+ * window, lasts hours.
  */
 const DAY = 24 * 3_600_000
 const BUCKET = DAY / 24
@@ -34,7 +35,7 @@ async function chargeAt(store: Store, ...charges: readonly Write[]): Promise<voi
   expect(await store.commit('t', commitOf(store, { writes: charges }))).toMatchObject({ ok: true })
 }
 
-/** What the window holds, found by asking how much room there is. */
+/** The sum of charges in the window, found by a search for the room that is left. */
 async function held(store: Store, limit = 'l', windowMs = DAY, partition = 't'): Promise<number> {
   let [low, high] = [0, 2 ** 20]
   while (low < high) {
@@ -144,7 +145,7 @@ export const LIMIT_LAWS: Record<string, Law> = {
     const charges = fc.array(fc.record({ ago: past, amount: fc.integer({ min: 0, max: 50 }) }), {
       maxLength: 12,
     })
-    // asking how much a window holds takes its time: none of it may leave the window meanwhile
+    // the search for the sum takes time: no charge may leave the window meanwhile
     const windows = fc.integer({ min: 3_600_000, max: 2 * DAY })
     await fc.assert(
       fc.asyncProperty(charges, windows, async (list, windowMs) => {

@@ -133,8 +133,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 /**
- * `inOrder`: calls that are made together run in the order in which they were made, as they do within one process;
- * without it each is awaited.
+ * Plays random histories on the store and on the model, and compares every answer. With `inOrder`, concurrent calls run
+ * in the order in which they were made, as they do within one process. Without it, each call is awaited.
  */
 export async function compareWithModel(
   store: Store,

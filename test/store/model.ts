@@ -11,8 +11,8 @@ import type {
 } from '../../src/store/store.ts'
 
 /*
- * The store port as simply as it can be said: the oracle of the differential tests. One partition, in memory, synchronous,
- * no care for speed.
+ * The store port in its simplest form: the oracle of the differential tests. One partition, in memory, synchronous, no
+ * care for speed.
  */
 /** A model forgets nothing. */
 export const MODEL_EPOCH = 'model'

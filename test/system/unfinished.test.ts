@@ -176,7 +176,10 @@ const script = (text: string): string => `
   const open = () => openUnfinished({ directory, keptMs: 86_400_000, now: Date.now, note })
   ${text}`
 
-/** What each of several processes takes until nothing is left. They all end after the last has told: what a dead process has is for others to take. */
+/**
+ * Lets several processes take ids until no id is left. They all end after the last has printed its ids: others may
+ * take the entries of a dead process.
+ */
 async function takenByProcesses(count: number): Promise<string[]> {
   const text = script(`
     const taken = []

@@ -36,7 +36,7 @@ interface Sent {
   }[]
 }
 
-/** An OTLP collector on the loopback that keeps what it is sent. `answers: false` takes connections and never says a word. */
+/** An OTLP collector on the loopback that keeps all requests. With `answers: false` it connects and never answers. */
 export async function startCollector({ answers = true } = {}): Promise<Collector> {
   const spans: Span[] = []
   const received: string[] = []

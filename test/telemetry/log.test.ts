@@ -86,7 +86,7 @@ describe('the log', () => {
 
   it('keeps a bounded number of lines without a reader, and counts the missing ones', async () => {
     const pipe = namedPipe()
-    // open for both: nobody has to read yet
+    // open for both: the pipe needs no reader yet
     const fd = openSync(pipe, constants.O_RDWR)
     const most = 256 * 1024
     const output = new LogOutput(fd, most)
@@ -104,7 +104,7 @@ describe('the log', () => {
       })
     })
     await logged
-    // a reader of a pipe that somebody may still write to waits for ever, and this process for it
+    // while the pipe has a writer, its reader waits forever, and keeps this process alive
     const closed = once(reader, 'close')
     closeSync(fd)
     await closed

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Commit, type Store, StoreIndeterminate, StoreUnavailable } from '../../src/store/store.ts'
 import { observeStore, type StoreCall } from '../../src/telemetry/count/store-calls.ts'
 
-/** A store of which only what is given exists. */
+/** An observed store that has only the given methods. */
 function observed(store: Partial<Store>): { store: Store; calls: () => Omit<StoreCall, 'seconds'>[] } {
   const calls: StoreCall[] = []
   return {

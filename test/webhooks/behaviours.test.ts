@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 
-/** webhook-receiver-behaviours.json, entry by entry, and the title of the test that plays it. A test that is renamed or dropped is missed here. */
+/**
+ * Each entry of webhook-receiver-behaviours.json, with the title of the test that plays it. This test fails when such a
+ * test is renamed or dropped.
+ */
 
 const OUTBOUND = 'outbound/outbound.test.ts'
 const WEBHOOKS = 'http/webhooks.test.ts'

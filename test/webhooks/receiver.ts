@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { checkComponent } from '../documented.ts'
 import { makeAuthority } from './certificates.ts'
 
-/** What a receiver got, in order. */
+/** One request that a receiver got. */
 export interface Got {
   readonly headers: Readonly<Record<string, string>>
   readonly raw: string

@@ -30,7 +30,7 @@ function modelThatCalls(calls: readonly Call[]): MockLanguageModelV3 {
   })
 }
 
-/** What the model was sent of its calls. */
+/** The results of its calls that the model received. */
 function readBy({ doGenerateCalls }: MockLanguageModelV3): string[] {
   const last = doGenerateCalls[1]?.prompt.at(-1)
   const results = last?.role === 'tool' ? last.content : []

@@ -24,7 +24,7 @@ const callOf = ({ tool: name, input, id }: Call) => ({
 
 const wire: Wire = (gate, tools, options) => {
   const made = Object.entries(tools).map(([name, { schema, execute }]) => {
-    // the type wants a schema of objects, and a transform is none
+    // the type wants a schema of objects, and a transform has another type
     const parsing = schema as typeof ANY
     return guardTool(
       gate,
@@ -69,7 +69,7 @@ describe('LangChain: guardTool', () => {
       tool_call_id: 'l2',
       artifact: { 'countersign/outcome': 'timeout', 'countersign/thread_id': pending[0] },
     })
-    // what is kept of a conversation says the same
+    // the stored form of a conversation keeps the same
     const { kwargs } = JSON.parse(JSON.stringify(message)) as { kwargs: object }
     expect(kwargs).toMatchObject({ status: 'error', artifact: { 'countersign/outcome': 'timeout' } })
     await open().ann.approve(pending[0] ?? '')

@@ -5,8 +5,8 @@ import { createGate, type Gate, NotExecuted } from '@countersign/sdk'
 import { openWorld, type Reviewer, until, type World } from '../../gateway-fixture.ts'
 
 /*
- * What holds for each adapter: a whole gateway, the framework's own package, and a model that makes the calls which a test gives it. The law: a tool runs with exactly
- * what was allowed or approved, once, or not at all, and the model reads why.
+ * The laws of every adapter: a whole gateway, the framework's own package, and a model that makes the calls of a test.
+ * A tool runs once and with exactly the allowed or approved input, or never. The model reads why.
  */
 export interface Tool {
   readonly schema: z.ZodType
@@ -27,7 +27,7 @@ export interface Wired {
 
 export type Wire = (gate: Gate, tools: Readonly<Record<string, Tool>>, options?: AdapterOptions) => Wired
 
-/** What `held` leaves behind, for as long as people take. */
+/** A short wait: no person votes in time, so that a held call times out. */
 const SOON = { maxWaitMs: 400 }
 const ANYTHING = z.looseObject({})
 
@@ -38,7 +38,7 @@ export interface Bench {
   /** Threads that an adapter waited for, each once. */
   readonly pending: string[]
   readonly refusals: NotExecuted[]
-  /** What ran, in order. */
+  /** Inputs of the tools that ran, in order. */
   readonly ran: unknown[]
   readonly told: AdapterOptions
 }
@@ -60,7 +60,7 @@ export function openBench(): () => Bench {
     const gate = createGate({ url: world.url, key, taskId: `adapter-${crypto.randomUUID()}` })
     const [pending, refusals]: [string[], NotExecuted[]] = [[], []]
     const told: AdapterOptions = {
-      // who goes on with a thread is told of it again
+      // a call that continues with a thread reports it again
       onPending: ({ thread_id = '' }) => void (pending.includes(thread_id) || pending.push(thread_id)),
       onNotExecuted: (refusal) => void refusals.push(refusal),
     }

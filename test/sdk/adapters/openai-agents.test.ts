@@ -45,7 +45,7 @@ class ModelThatCalls implements Model {
     }))
   }
 
-  /** What it was sent of its calls, in their order. */
+  /** The results of its calls that the model received, in the order of the calls. */
   read(): string[] {
     const items = this.requests[1]?.input
     if (!Array.isArray(items)) return []

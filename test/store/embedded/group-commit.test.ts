@@ -217,7 +217,7 @@ describe('the group commit', () => {
     const { commit, batches, advance } = openGroupCommit()
     const call = commit(1_010)
     await turn()
-    // the disk's answer is there, behind the timer, when we go on
+    // the disk's answer is there, behind the timer, when the thread continues
     const { port1, port2 } = new MessageChannel()
     port1.once('message', () => batches[0]?.land(true))
     port2.postMessage('landed')

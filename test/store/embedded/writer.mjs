@@ -1,7 +1,11 @@
 /*
- * A process to be killed: 32 callers commit without end; each durable commit is printed as `ack <commit id> <event number>`.
- * Usage: node writer.mjs <directory> <tag> [bytes of a filler file]
- * When nothing can be written it prints the errors and its health; at the next line of input it removes the filler and goes on.
+ * A process to be killed: 32 callers commit without end, and print each durable commit as
+ * `ack <commit id> <event number>`.
+ *
+ *     node writer.mjs DIRECTORY TAG [BYTES_OF_A_FILLER_FILE]
+ *
+ * When it cannot write, it prints the errors and its health. At the next line of input it removes the filler and
+ * continues.
  */
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

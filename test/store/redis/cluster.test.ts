@@ -152,7 +152,7 @@ function within(slot: number, range: string): boolean {
   return Number(from) <= slot && slot <= Number(to)
 }
 
-/** As redis-cli does it: importing, migrating, keys in small steps, then the new owner is told. */
+/** Moves a slot as redis-cli does: importing, migrating, keys in small steps, then a notice to the new owner. */
 async function migrate(slot: number, from: RedisServer, to: RedisServer): Promise<void> {
   const toId = await beginMove(slot, from, to)
   await moveKeys(slot, from, to)

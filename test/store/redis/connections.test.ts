@@ -11,7 +11,7 @@ import { type RedisServer, startRedis } from '../../redis/server.ts'
 import { eventually, startCluster, startSentinels } from '../../redis/topologies.ts'
 import { commitOf } from '../commit-of.ts'
 
-/** Connections of the store: made again when they are lost, not too often, and none is left behind. */
+/** Connections of the store: it replaces lost connections, not too often, and leaves no connection behind. */
 const endings: (() => Promise<void>)[] = []
 afterEach(async () => {
   for (const end of endings.splice(0).reverse()) await end()

@@ -12,7 +12,10 @@ import { eventually } from '../../redis/topologies.ts'
 import { standStill } from '../../stand-still.ts'
 import { commitOf } from '../commit-of.ts'
 
-/** Well before a silent server is dropped, which would end the calls, too; bench/redis.mjs measures how close to the deadline they end. */
+/**
+ * Well before the store drops a silent server, which would end the calls, too. bench/redis.mjs measures how close to
+ * the deadline they end.
+ */
 const PATIENCE_MS = 1_000
 
 const endings: (() => Promise<void>)[] = []
@@ -47,7 +50,7 @@ const put = (store: Store, id: string, ms = 500): Promise<unknown> =>
     )
     .catch((error: unknown) => error)
 
-/** Whether `work` takes longer than that. Where nothing runs for a moment, what has come meanwhile counts first. */
+/** Reports whether `work` takes longer than that. After a pause of the process, an arrived answer counts first. */
 async function timed<T>(work: Promise<T>): Promise<{ answer: T; late: boolean }> {
   let late = false
   const timer = setTimeout(() => setImmediate(() => setImmediate(() => (late = true))), PATIENCE_MS)
@@ -79,7 +82,7 @@ describe('a gateway that is suspended longer than its calls may take', () => {
     const asked = new Promise<string>((resolve) => (answer = resolve))
     const heard = within(asked, 400)
     standStill(1_000)
-    // what comes after that takes a few turns
+    // an answer that arrives after that takes a few turns
     const { port1, port2 } = new MessageChannel()
     port1.once('message', answer)
     port2.postMessage('here')
@@ -165,7 +168,7 @@ describe('a stopped Redis', () => {
     server.signal('SIGSTOP')
     const asked = store.get('t', 'thread', 'ended')
     void server.kill('SIGKILL')
-    // what was sent and not read makes it a reset
+    // unread bytes in the socket make it a reset
     await expect(asked).rejects.toThrow(
       /^redis: (the connection was lost before the answer arrived|read ECONNRESET)$/,
     )

@@ -9,8 +9,8 @@ import { commitOf } from '../commit-of.ts'
 import { runs } from '../../runs.ts'
 
 /*
- * The ring of a limit is said twice: in src/domain/limit-window.ts and in the commit script. Here both get the same charges and guards at the
- * same times, windows of every length in turn, and must agree on every answer.
+ * Two places define the ring of a limit: src/domain/limit-window.ts and the commit script. Here both get the same
+ * charges and guards at the same times, for windows of every length. They must agree on every answer.
  */
 const START = 1_700_000_000_000
 let server: RedisServer
