@@ -27,12 +27,8 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: () => import('./cli/operate/serve.ts').then((it) => ({ row: it.SERVE, run: it.serve })),
   },
   dev: {
-    summary: 'run a gateway for development, with keys, a console link and a first call',
+    summary: 'run a gateway for development, with keys, a console link, a first call and a demo',
     load: () => import('./cli/dev/dev.ts').then((it) => ({ row: it.DEV, run: it.dev })),
-  },
-  demo: {
-    summary: 'run the demo agent (npm run demo)',
-    load: () => import('./cli/demo/demo.ts').then((it) => ({ row: it.DEMO, run: it.demo })),
   },
   review: {
     summary: 'list, show and decide threads as a reviewer',

@@ -170,7 +170,7 @@ const FLOORS: Record<string, readonly string[]> = {
     'webhooks',
     '.',
   ],
-  cli: ['terminal', 'completion', 'client', 'author', 'operate', 'operate/doctor', 'dev', 'demo', 'agent'],
+  cli: ['terminal', 'completion', 'client', 'author', 'operate', 'operate/doctor', 'dev', 'agent'],
 }
 /** Files beside the folders of src, and of src/gateway. */
 const MOST_LOOSE = { src: 2, gateway: 0 }
@@ -179,7 +179,7 @@ const MOST_LOOSE = { src: 2, gateway: 0 }
  * also counts type imports. A change that lengthens a chain has code in the wrong place: move that code. A change that
  * shortens a chain lowers the number. CONTRIBUTING.md and docs/architecture.md name both numbers.
  */
-const LONGEST = { values: 16, all: 31 }
+const LONGEST = { values: 16, all: 30 }
 const MAX_LINES = 400
 /** Rooms of the console: its own README names them. */
 const UNDESCRIBED = /^console\//
@@ -309,7 +309,7 @@ describe('the import table', () => {
     expect(circleIn(circle)).toEqual(['b.ts', 'c.ts', 'b.ts'])
   })
 
-  it.each(['values', 'all'] as const)('does not lengthen the longest import chain: %s', (kind) => {
+  it.each(['values', 'all'] as const)('knows the longest import chain: %s', (kind) => {
     const imports = new Map(
       files.map((file) => {
         const found = statementsOf(file, readFileSync(join(root, file), 'utf8'))
@@ -319,7 +319,7 @@ describe('the import table', () => {
     )
     const chain = longestChain(imports)
     console.log(`longest import chain (${kind}): ${chain.length} files\n  ${chain.join('\n  ')}`)
-    expect(chain.length).toBeLessThanOrEqual(LONGEST[kind])
+    expect(chain.length).toBe(LONGEST[kind])
   })
 
   it('CONTRIBUTING.md and docs/architecture.md name the limits of import chains', () => {

@@ -1,12 +1,12 @@
+import { readFileSync } from 'node:fs'
 import { BlockList } from 'node:net'
 import type { Logger } from 'pino'
 import type { AdminKeys } from '../gateway/core/admin-keys.ts'
 import type { Deps } from '../gateway/core/deps.ts'
 import { createAdmission, type Admission } from '../http/admission/admission.ts'
-import { senderOf } from '../http/admission/sender.ts'
+import { senderOf } from '../http/admission/request.ts'
 import type { ConnectionBounds } from '../http/wire/connections.ts'
 import type { Config } from '../settings/config.ts'
-import { mostOpenFiles } from '../system/open-files.ts'
 
 /**
  * Creates the queue of requests. Logs a line when the queue begins to refuse requests, and another line when it stops.
@@ -37,3 +37,13 @@ export const connectionsOf = (
   trusted: trustedProxies ?? new BlockList(),
   onShed,
 })
+
+/** The number of files that this process may have open; `Infinity` where the system does not say. Node raises it. */
+export function mostOpenFiles(): number {
+  try {
+    const [, most] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
+    return most === undefined ? Infinity : Number(most)
+  } catch {
+    return Infinity
+  }
+}

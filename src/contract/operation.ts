@@ -11,7 +11,7 @@ export interface Operation {
   /** Parameters are in braces. */
   readonly path: `/${string}`
   readonly access: Access
-  /** The lane in the queue for admission (src/http/admission/kind.ts); `people` when absent. */
+  /** The lane in the queue for admission (src/http/admission/request.ts); `people` when absent. */
   readonly admission?: RequestKind | 'none'
   /** The span's name in traces. Without a name, the request has no span. */
   readonly span?: Work

@@ -1,7 +1,7 @@
 import { rename, rm } from 'node:fs/promises'
 import { describe, expect, it, vi } from 'vitest'
 import { noteLoads } from '../../src/app/policies.ts'
-import type { PolicyLoad } from '../../src/gateway/admin/record-policy-load.ts'
+import type { PolicyLoad } from '../../src/gateway/admin/policy-load-queue.ts'
 import type { LoadReport } from '../../src/policy/bundle/feed.ts'
 import { openWorld, until } from '../gateway-fixture.ts'
 

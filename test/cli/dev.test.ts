@@ -104,7 +104,7 @@ async function approving<T>({ url, reviewer_key }: Keys, work: Promise<T>): Prom
 describe('countersign dev from the packed package', () => {
   it('runs as `npx countersign dev` in a folder without policies', async () => {
     const npx = promisify(execFile)('npx', ['--no-install', 'countersign', 'dev', '--help'], { cwd: home })
-    expect((await npx).stdout).toContain('countersign dev [--policies DIR]')
+    expect((await npx).stdout).toContain('countersign dev [--demo]')
   })
 
   it('copies the starter policies, lets only the owner read the keys, and prints calls that work', async () => {
@@ -116,7 +116,7 @@ describe('countersign dev from the packed package', () => {
       /Policies +\.\/policies: \d+ tools, \d+ rules/,
       /Data +\.\/data: /,
       /Admin key +csa_/,
-      /Next +npx countersign demo/,
+      /Next +npx countersign dev --demo/,
     ])
       expect(text).toMatch(part)
     const curl = await inShell(program(text, 'curl'))

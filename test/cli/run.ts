@@ -37,7 +37,7 @@ export function runUnread(
 }
 
 /** Commands that start children of the build, run until a signal, or pass on standard input and output. */
-const IN_A_PROCESS = ['serve', 'dev', 'demo', 'mcp', 'hook']
+const IN_A_PROCESS = ['serve', 'dev', 'mcp', 'hook']
 /** Variables that Node reads from the real environment. */
 const OF_NODE = ['NODE_EXTRA_CA_CERTS', 'NODE_OPTIONS', 'TMPDIR', 'TZ']
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { fold } from '../../src/console/text/fold.ts'
 import { canonicalText, treeOf } from '../../src/console/payload/tree.ts'
 import type { JsonValue } from '../../src/contract/json.ts'
-import { canonicalJson } from '../../src/domain/canonical-json.ts'
+import { canonicalJson } from '../../src/domain/digest.ts'
 import { runs } from '../runs.ts'
 
 describe('treeOf', () => {

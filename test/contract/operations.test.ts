@@ -5,7 +5,7 @@ import { type Operation, pathTo } from '../../src/contract/operation.ts'
 import { REVIEW } from '../../src/contract/operations/review.ts'
 import { OPERATIONS } from '../../src/contract/operations/operations.ts'
 import type { Api } from '../../src/cli/client/api-client.ts'
-import { kindOf } from '../../src/http/admission/kind.ts'
+import { kindOf } from '../../src/http/admission/request.ts'
 import { answer, type Handlers } from '../../src/http/core/handler.ts'
 
 const operations = Object.entries<Operation>(OPERATIONS)

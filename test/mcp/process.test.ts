@@ -125,7 +125,7 @@ describe('the command', () => {
       const { code, err } = await run(args)
       expect([code, err]).toEqual([
         2,
-        expect.stringMatching(/^countersign: name the server to start, after --\n/),
+        expect.stringMatching(/^countersign: missing argument: -- COMMAND \[ARGUMENT \.\.\.\]\n/),
       ])
     },
   )
@@ -137,7 +137,7 @@ describe('the command', () => {
   })
 
   it.each([
-    ['no command', [], 'name the server'],
+    ['no command', [], 'missing argument: -- COMMAND'],
     ['a wait that is none', ['--max-wait', 'long', '--', 'true'], '--max-wait'],
     ['a server that is not there', ['--', './no-such-server'], 'cannot be run'],
   ])('prints the error: %s', async (_, args, why) => {

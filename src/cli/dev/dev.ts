@@ -7,6 +7,7 @@ import { DEFAULT_POLICIES } from '../author/default-policies.ts'
 import { command } from '../terminal/command.ts'
 import { CliFailure, usage } from '../terminal/failure.ts'
 import { parse } from '../terminal/parse.ts'
+import { usageOf } from '../terminal/usage.ts'
 import { endAfterLastWords } from '../terminal/last-words.ts'
 import { withProgress } from '../terminal/progress.ts'
 import {
@@ -18,6 +19,7 @@ import {
   warnOfSettings,
 } from '../operate/serve.ts'
 import { exampleCalls } from '../author/example-calls.ts'
+import { isRunningIn, playDemo, settingsOfItsOwn } from './demo.ts'
 import { createDevKeys, type DevKeys } from './dev-keys.ts'
 import { exampleCallIn } from './example-payload.ts'
 import { createReloadLines } from './reloads.ts'
@@ -30,7 +32,16 @@ export const DEV = command({
     reads policies from ${DEFAULT_POLICIES}. If that folder does not exist, it first copies the starter policies there. Each
     agent of the directory gets a key. The keys are in a file of the data folder that only you can read. It takes the
     settings of \`countersign serve\`: run \`countersign config\` for the list.`,
-  flags: {},
+  flags: {
+    demo: {
+      says: `also runs a demo agent, whose calls you decide in the console. If a gateway runs in this folder already, the
+        agent calls that gateway`,
+    },
+    auto: {
+      says: `for --demo: also plays the reviewer, and starts a gateway of its own if none runs. Exits 0 only if every step
+        went as the contract says`,
+    },
+  },
   settings: '[--policies DIR] [--store file:DIR] ...',
 })
 
@@ -39,19 +50,40 @@ export const DEV = command({
  * each agent.
  */
 export async function dev(args: readonly string[]): Promise<void> {
-  const loaded = readSettings(parse(DEV, args))
-  dataDirectoryOf(loaded.config)
+  const read = parse(DEV, args)
+  const { demo, auto } = read.values
+  if (auto && !demo) throw usage('--auto goes with --demo', usageOf(DEV))
+  const loaded = readSettings(read)
+  const folder = dataDirectoryOf(loaded.config)
+  if (demo && (await isRunningIn(folder))) return playDemo(folder, { auto })
+  if (auto) return playAlone()
   await copyStarterPolicies(loaded)
   const asked = untilAskedToStop()
   const { app, text, keys } = await withProgress('Starting Countersign', () => begin(loaded))
   console.log(text)
   const quiet = linksOnEnter(app, keys)
+  if (demo) playDemo(folder, { auto }).catch(sayStopped)
   await asked
   quiet()
   console.log('\nstopping; everything that was answered is on disk')
   await keys.settled()
   await app.close()
   endAfterLastWords()
+}
+
+/** Plays the demo with a gateway of its own, which ends with it. */
+async function playAlone(): Promise<void> {
+  const own = settingsOfItsOwn()
+  const { app } = await begin(own)
+  try {
+    await playDemo(dataDirectoryOf(own.config), { auto: true })
+  } finally {
+    await app.close()
+  }
+}
+
+function sayStopped(error: unknown): void {
+  console.error(`the demo ended: ${(error as Error).message}`)
 }
 
 /** The directory of the embedded store. @throws CliFailure for another store */

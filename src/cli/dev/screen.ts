@@ -64,7 +64,7 @@ const ADD_TOOL = `npx countersign add tool orders.cancel --example '{"order_id":
 
 function nextLines({ agent, call }: Shown): [string, ...string[]] {
   if (agent !== 'demo-agent' || call === undefined) return [ADD_TOOL]
-  return ['npx countersign demo      watch an agent work, and decide in the console', `${ADD_TOOL}`]
+  return ['npx countersign dev --demo   watch an agent work, and decide in the console', `${ADD_TOOL}`]
 }
 
 function callLines({ agent, call }: Shown): readonly string[] {

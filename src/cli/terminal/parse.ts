@@ -126,6 +126,8 @@ function checkOperands(
   { own, program }: Operands,
   help: string,
 ): void {
+  if (program.startsWith('--') && given.program.length === 0)
+    throw usage(`missing argument: ${program}`, help)
   const missing = own.filter(({ isOptional }) => !isOptional)[given.operands.length]
   if (missing !== undefined) throw usage(`missing argument: ${missing.name}`, help)
   // a further argument must not be ignored silently
@@ -136,8 +138,6 @@ function checkOperands(
     if (word !== undefined && choices?.includes(word) === false)
       throw usage(`\`${word}\` is not ${listed(choices)}`, help)
   }
-  if (program.startsWith('--') && given.program.length === 0)
-    throw usage(`missing argument: ${program}`, help)
 }
 
 function checkValues(

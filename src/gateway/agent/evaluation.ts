@@ -137,3 +137,7 @@ export function evidenceOf(
   const about = { tenant: caller.tenant, task_id: submission.taskId, thread_id, revision, tool: tool_name }
   return record(at, agentNamed(caller.id), about, { type, details })
 }
+
+/** True for a tool whose allowed calls need a proof, unless the agent uses approvals without one. */
+export const needsProof = ({ use, entry }: Basis): boolean =>
+  use?.contract?.proof === 'always' && entry?.signedApprovals !== false

@@ -7,7 +7,7 @@ import { listThread } from '../thread/thread-indexes.ts'
 import { writeThread } from '../thread/thread-records.ts'
 import type { Plan } from '../core/transact.ts'
 import { approving } from '../thread/approval-effects.ts'
-import { type Basis, decisionOf, type Evaluation, evidenceOf, headingFor, payloadOf } from './evaluation.ts'
+import { decisionOf, type Evaluation, evidenceOf, headingFor, payloadOf } from './evaluation.ts'
 import { newThread } from './open-thread.ts'
 
 /** The thread lives as long as the call's Idempotency-Key joins it. No reviewer has a seat. */
@@ -16,10 +16,6 @@ const BY_RULE: ReviewRequirement = {
   expires_ms: LIMITS.IDEMPOTENCY_MS,
   remind_after_ms: [],
 }
-
-/** True for a tool whose allowed calls need a proof, unless the agent uses approvals without one. */
-export const needsProof = ({ use, entry }: Basis): boolean =>
-  use?.contract?.proof === 'always' && entry?.signedApprovals !== false
 
 /**
  * Opens a thread that the allowing rule approves in the same commit (docs/policy-language.md, `proof: always`). The

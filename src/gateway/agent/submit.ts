@@ -33,11 +33,12 @@ import {
   headingFor,
   payloadOf,
   type Submission,
+  needsProof,
 } from './evaluation.ts'
 import { callOf, decide } from '../thread/judge-call.ts'
 import { withReasons } from '../thread/reasons.ts'
 import { charge, chargesOf, exceededBy, limitGuards } from '../thread/limits.ts'
-import { needsProof, openApproved } from './open-approved.ts'
+import { openApproved } from './open-approved.ts'
 import { openThread } from './open-thread.ts'
 
 /**

@@ -1,8 +1,9 @@
+import type { Freezes } from '../../domain/freeze.ts'
+import type { Thread } from '../../domain/thread.ts'
+import { type Fault, type DumpEntry, type StoreArchive, untilStill } from '../../store/archive.ts'
 import { createLawCheck, nameOf } from '../../store/archive-laws.ts'
-import { type DumpEntry, type Fault, type StoreArchive, untilStill } from '../../store/archive.ts'
 import { checkAsked } from './asked.ts'
 import { checkCredentials, checkTimes } from './credentials.ts'
-import { checkFreezes } from './freezes.ts'
 import { checkEvidence, CLOCK_TOLERANCE_MS } from './evidence.ts'
 import { fault, type PartCheck } from './part.ts'
 import { checkSignIns } from './sign-ins.ts'
@@ -127,3 +128,26 @@ function faultsIn(parts: readonly PartCheck[], entry: DumpEntry): Fault[] {
     return [fault('G09', `${nameOf(entry)} has unexpected content`)]
   }
 }
+
+/**
+ * Checks the epochs of freezes (G12). A thread of a later epoch than the tenant's would survive the next freeze.
+ * `freezes` precede threads.
+ */
+export function checkFreezes(): PartCheck {
+  let reached = 0
+  return {
+    record(type, id, value) {
+      if (type === 'freezes') {
+        const { epoch, freezes } = value as Freezes
+        reached = epoch
+        return freezes.filter((one) => one.epoch > epoch).map((one) => ahead('a freeze', one.epoch, epoch))
+      }
+      if (type !== 'thread') return []
+      const { freeze_epoch = 0 } = value as Thread
+      return freeze_epoch > reached ? [ahead(`thread \`${id}\``, freeze_epoch, reached)] : []
+    },
+  }
+}
+
+const ahead = (what: string, epoch: number, reached: number): Fault =>
+  fault('G12', `${what} has epoch ${epoch}, but the tenant's freezes have only reached ${reached}`)

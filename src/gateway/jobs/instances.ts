@@ -24,7 +24,7 @@ const MOST = 1_000
 
 /**
  * Reports the bundle that this instance uses for decisions, for `countersign policies status`. The commit also tests
- * whether the store accepts writes when nothing else was written (src/app/write-probe.ts).
+ * whether the store accepts writes when nothing else was written (src/app/reports.ts).
  *
  * @returns the time of the report, ms since 1970
  * @throws GatewayError `store_unavailable`, `outcome_unknown`

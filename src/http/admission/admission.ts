@@ -1,10 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Waiting } from './fair-queue.ts'
+import { type Waiting, Lane } from './lane.ts'
 import type { RequestKind } from '../../contract/operation.ts'
-import { bodyBytesOf, kindOf } from './kind.ts'
-import { Lane } from './lane.ts'
+import { bodyBytesOf, kindOf, isUnknown, type Sender } from './request.ts'
 import { OVERLOADED, refuse, TOO_MANY_BODIES } from './refusal.ts'
-import { isUnknown, type Sender } from './sender.ts'
 import { createShares, type Shares } from './shares.ts'
 
 /**

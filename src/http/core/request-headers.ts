@@ -3,7 +3,6 @@ import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import type { RequestHeader } from '../../contract/operation.ts'
 import type { Place } from '../../gateway/review/stream.ts'
-import { waitOf } from '../wire/prefer.ts'
 import { countOf } from '../wire/strict-json.ts'
 
 /** Parsers for the headers that an operation lists. An invalid value throws a GatewayError `invalid_request`. */
@@ -44,4 +43,19 @@ function lastEventIdOf({ headers }: FastifyRequest): Place | undefined {
   const found = typeof header === 'string' ? EVENT_ID.exec(header) : null
   if (found) return { number: Number(found[1]), commitId: found[2] }
   throw new GatewayError('invalid_request', 'Last-Event-ID was not issued by this gateway')
+}
+
+/** Elements of a list (RFC 9110 section 5.6.1). A comma in a quoted string is not a separator. */
+const ELEMENT = /(?:"(?:[^"\\]|\\[^])*(?:"|$)|[^,"])+/g
+const IS_WAIT = /^wait(?=[\s=;]|$)/i
+const WAIT = /^wait\s*=\s*(?:"(\d{1,15})"|(\d{1,15}))\s*(?:;|$)/i
+
+/** Seconds in the first `Prefer: wait=N` (RFC 7240 section 4.3), up to a maximum. An invalid preference is ignored. */
+export function waitOf(request: FastifyRequest): number {
+  const prefer = request.headers['prefer']
+  const text = Array.isArray(prefer) ? prefer.join(',') : (prefer ?? '')
+  const elements = text.match(ELEMENT) ?? []
+  const first = elements.map((element) => element.trim()).find((element) => IS_WAIT.test(element))
+  const [, quoted, plain] = WAIT.exec(first ?? '') ?? []
+  return Math.min(Number(quoted ?? plain ?? 0), LIMITS.WAIT_SECONDS)
 }

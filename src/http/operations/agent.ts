@@ -1,8 +1,9 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { longTextErrors } from '../../contract/long-texts.ts'
 import type { FastifyRequest } from 'fastify'
 import type { Revision } from '../../contract/agent.ts'
 import { defined } from '../../contract/defined.ts'
 import { GatewayError } from '../../contract/errors.ts'
-import type { JsonObject } from '../../contract/json.ts'
 import type { AGENT } from '../../contract/operations/agent.ts'
 import { eventKind } from '../../domain/event.ts'
 import { TASK_ID } from '../../domain/id.ts'
@@ -16,7 +17,6 @@ import { submit } from '../../gateway/agent/submit.ts'
 import { withdraw } from '../../gateway/agent/withdraw.ts'
 import type { HttpDeps } from '../core/deps.ts'
 import { answer, answerCommitted, type Call, type Handlers, receiptHeaders } from '../core/handler.ts'
-import { besideCall, refuseLongTexts } from '../wire/long-texts.ts'
 
 /** Handlers of docs/agent-api.md. They only translate. */
 export function agentHandlers(http: HttpDeps): Handlers<typeof AGENT> {
@@ -109,4 +109,22 @@ function isPrefetch(request: FastifyRequest): boolean {
   return [request.headers['purpose'], request.headers['sec-purpose']].some((value) =>
     /prefetch/i.test(String(value ?? '')),
   )
+}
+
+/**
+ * Contracts cannot raise the limit of text length in events that an agent reports.
+ *
+ * @throws GatewayError `invalid_request`
+ */
+export function refuseLongTexts(payload: JsonValue | undefined): void {
+  const errors = longTextErrors(payload === undefined ? {} : { payload })
+  if (errors.length > 0)
+    throw new GatewayError('invalid_request', 'the request does not fit the contract', { errors })
+}
+
+/** The payload of a revision event without the proposed call, which the tool's contract limits. */
+export function besideCall(payload: JsonObject): JsonObject {
+  const { revision, ...others } = payload
+  const { request_payload: _, ...claims } = revision as JsonObject
+  return { ...others, revision: claims }
 }

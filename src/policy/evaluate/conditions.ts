@@ -1,11 +1,11 @@
+import { MISSING, UNREADABLE, walk, type Reading, type Applied } from '../language/reading.ts'
+import type { FieldIr, NodeIr } from '../language/rule.ts'
+import { FACTS, type Facts } from '../language/facts.ts'
+import type { FieldRead } from '../language/snapshot.ts'
 import { fieldText } from '../language/fields.ts'
-import { MISSING, type Applied, type Reading } from '../language/reading.ts'
 import { applyFunction } from '../language/functions.ts'
 import type { FunctionName } from '../language/function-names.ts'
-import type { FieldIr, NodeIr } from '../language/rule.ts'
 import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
-import { compileRead, type Read } from '../language/field-reader.ts'
-import type { Facts } from '../language/facts.ts'
 import type { CompiledTest } from '../language/compiled-test.ts'
 import { asksPresence, compileTest, type Test } from '../language/operators.ts'
 import {
@@ -179,4 +179,32 @@ export function valueOfLeaf(leaf: LeafNode, facts: Facts): Applied | typeof NOTH
 /** Applies the leaf's function to a value. */
 export function resultOf({ fn }: LeafNode, value: Reading | typeof NOTHING): Applied | typeof NOTHING {
   return fn === undefined || value === NOTHING ? value : applyFunction(fn, value)
+}
+
+/** Reads one field of a call. */
+export type Read = (facts: Facts) => Reading
+
+/** Compiles a reader for a field. */
+export function compileRead(field: FieldIr): Read {
+  return field.root === 'payload' ? compilePayloadRead(field.path) : FACTS[field.root].read
+}
+
+function compilePayloadRead(path: readonly (string | number)[]): Read {
+  const [first] = path
+  if (path.length !== 1 || typeof first !== 'string') return ({ call }) => walk(call.payload, path)
+  return ({ call: { payload } }) => {
+    const value = Object.hasOwn(payload, first) ? payload[first] : undefined
+    return value === undefined ? MISSING : value
+  }
+}
+
+/** Compiles a reader that records a field with a decision. The reader records an unreadable value as null. */
+export function compileFieldRead(field: FieldIr, sensitive: boolean): (facts: Facts) => FieldRead {
+  const read = compileRead(field)
+  const missing: FieldRead = { field: field.name, state: 'missing', sensitive }
+  return (facts) => {
+    const value = read(facts)
+    if (value === MISSING) return missing
+    return { field: field.name, state: 'value', value: value === UNREADABLE ? null : value, sensitive }
+  }
 }

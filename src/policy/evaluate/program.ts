@@ -5,6 +5,7 @@ import {
   remember,
   type ConditionCompiler,
   type LeafNode,
+  compileFieldRead,
 } from './conditions.ts'
 import { createVerdictEngines, type RunEngine, type VerdictEngines } from './engine.ts'
 import type { Test } from '../language/operators.ts'
@@ -12,7 +13,6 @@ import type { FieldIr, RuleFileIr, RuleIr } from '../language/rule.ts'
 import { compileLimit } from './limits.ts'
 import { createWhenMissing } from '../schema/when-missing.ts'
 import { createPlan, recordHits, type Plan } from './plan.ts'
-import { compileFieldRead } from '../language/field-reader.ts'
 import { factOf, type Fact, type Facts } from '../language/facts.ts'
 import type { CompiledLimit, CompiledRule, Hit, Run } from './run.ts'
 import { isSensitive } from '../language/sensitive.ts'

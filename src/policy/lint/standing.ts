@@ -1,6 +1,6 @@
+import { schemasAt } from '../check/path.ts'
 import type { RuleIr } from '../language/rule.ts'
 import type { OpenRule } from './open-rule.ts'
-import { undecidedFields } from './optional.ts'
 import type { RuleFacts } from './rule.ts'
 import type { ToolContract } from '../language/snapshot.ts'
 
@@ -43,4 +43,30 @@ export function addFacts(
   for (const field of undecidedFields(tool, rule, facts)) {
     if (!standing.undecidedBy.has(field)) standing.undecidedBy.set(field, tool.name)
   }
+}
+
+/** Keywords that can make a field required in only some payloads. */
+const CONDITIONAL = ['if', 'not', 'anyOf', 'oneOf', 'dependentRequired', 'dependentSchemas', 'minProperties']
+
+/**
+ * Returns the fields that leave a rule undecided when they are missing. Omits fields that a contract may require
+ * conditionally, because they may be present whenever the rule reads them.
+ */
+export function undecidedFields(
+  tool: ToolContract,
+  { leaves }: OpenRule,
+  facts: RuleFacts | undefined,
+): readonly string[] {
+  return (facts?.undecidedBy ?? []).filter((name) => {
+    const field = leaves.find((leaf) => leaf.field.name === name)?.field
+    return field !== undefined && (field.root !== 'payload' || isPlainlyOptional(tool, field.path))
+  })
+}
+
+function isPlainlyOptional(tool: ToolContract, path: readonly (string | number)[]): boolean {
+  return path.every((_, depth) =>
+    schemasAt(tool.inputSchema, path.slice(0, depth)).every(
+      (part) => !CONDITIONAL.some((keyword) => part[keyword] !== undefined),
+    ),
+  )
 }

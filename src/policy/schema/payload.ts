@@ -1,11 +1,13 @@
+import { type JsonObject, type JsonValue, pointerStep } from '../../contract/json.ts'
+import { LIMITS } from '../../contract/limits.ts'
+import { longTextError, longTextsIn, type TextPlace } from '../../contract/long-texts.ts'
+import { schemaValues } from './values.ts'
 import { createHash } from 'node:crypto'
 import { _, Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { type JsonObject, type JsonValue, pointerStep } from '../../contract/json.ts'
 import { MAX_ECHOED_NAME, MAX_PAYLOAD_PROBLEMS } from '../text/bounds.ts'
 import { isMultiple } from './multiple.ts'
 import { compilePattern } from '../language/patterns.ts'
-import { longTextProblems } from './long-texts.ts'
 import { SCHEMA_FORMATS } from './formats.ts'
 import type { PayloadProblem } from '../language/snapshot.ts'
 import { hasHidden, showHidden } from '../text/text.ts'
@@ -247,4 +249,17 @@ const MESSAGES: Readonly<Record<string, Describe>> = {
   not: () => 'has a shape that is not allowed',
   if: () => 'does not fit the contract for this combination of fields',
   'false schema': () => 'is not allowed',
+}
+
+/** Reports strings that exceed the general limit (docs/limits.md), unless the contract has a larger `maxLength`. */
+export function longTextProblems(schema: JsonObject, payload: JsonObject): readonly PayloadProblem[] {
+  return longTextsIn(payload)
+    .filter((place) => !permitsLong(schema, place))
+    .map(longTextError)
+}
+
+/** True when the contract's `maxLength` exceeds the general limit. Every branch for the field needs a `maxLength`. */
+function permitsLong(schema: JsonObject, place: TextPlace): boolean {
+  const most = schemaValues(schema, place).texts?.max ?? 0
+  return most > LIMITS.STRING_BYTES && Number.isFinite(most)
 }

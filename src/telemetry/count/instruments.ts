@@ -1,7 +1,6 @@
 import { Counter, Gauge, Histogram, type Metric } from 'prom-client'
 import type { OpenSet } from '../../metrics/labels.ts'
-import { closedCombinations, createSeries, type Series, type SeriesHooks } from './series.ts'
-import type { Labels } from './label-tree.ts'
+import { closedCombinations, createSeries, type Series, type SeriesHooks, type Labels } from './series.ts'
 import type { MetricSpec } from '../../metrics/metric-spec.ts'
 import { type LabelsOf, type MetricName, type MetricOf, METRICS } from '../../metrics/table.ts'
 
@@ -220,4 +219,9 @@ interface Counted {
 function countedOf(labels: Labels, given: number, exemplarLabels?: Exemplar): Counted {
   const value = Math.max(0, given)
   return exemplarLabels === undefined ? { labels, value } : { labels, value, exemplarLabels }
+}
+
+/** Returns the trace of a W3C traceparent (version 00) as an exemplar. */
+export function traceOf(traceparent: string | undefined): Exemplar | undefined {
+  return traceparent === undefined ? undefined : { trace_id: traceparent.slice(3, 35) }
 }

@@ -1,17 +1,17 @@
+import { collectDefaultMetrics, type Metric, Registry } from 'prom-client'
+import { kindOf } from '../../events/events.ts'
+import { type Exemplar, type Instruments, traceOf, createInstruments } from './instruments.ts'
+import { type Meter, type MetricName, METRICS, type LabelsOf } from '../../metrics/table.ts'
+import type { MetricSpec } from '../../metrics/metric-spec.ts'
 import type { ErrorCode } from '../../contract/errors.ts'
 import type { Observation } from '../../gateway/core/deps.ts'
 import type { EvidenceRecord } from '../../gateway/core/event-record.ts'
 import type { Store } from '../../store/store.ts'
 import { countLoad, type Load } from './count-load.ts'
-import { createEvidenceCounter, type EvidenceCounter } from './count-evidence.ts'
 import { createExposition, type Exposition, type Format } from './exposition.ts'
-import { createInstruments, type Instruments } from './instruments.ts'
 import type { ShedConnection } from '../../metrics/labels.ts'
-import type { LabelsOf } from '../../metrics/table.ts'
-import { collectNodeMetrics } from './node-metrics.ts'
 import { createReader, type Readings } from './gauges.ts'
 import { errorKind, observeStore, type StoreCall } from './store-calls.ts'
-import { traceOf } from './trace.ts'
 
 /** Counters for the adapters. The counters never throw. */
 export interface Metrics {
@@ -170,4 +170,61 @@ function countCommit(
   instruments.observe('storeSeconds', COMMIT, seconds)
   if (result === undefined) instruments.count('storeErrors', { ...COMMIT, error: errorKind(error) })
   else if (!result.ok) instruments.count('storeConflicts', { reason: result.reason })
+}
+
+/** Counts evidence records by their rows in the table of events, so that metrics and evidence agree. */
+export interface EvidenceCounter {
+  count(record: EvidenceRecord): void
+  /** Fired shadow rules since start, by rule id. */
+  readonly shadowCounts: ReadonlyMap<string, number>
+  /** The last record that became durable. */
+  last(): EvidenceRecord | undefined
+}
+
+export function createEvidenceCounter(instruments: Instruments): EvidenceCounter {
+  const shadowCounts = new Map<string, number>()
+  let last: EvidenceRecord | undefined
+  const meter: Meter = {
+    count: (name, labels) => instruments.count(name, labels, exemplarOf(name, last)),
+    observe: (name, labels, value) => instruments.observe(name, labels, value, exemplarOf(name, last)),
+  }
+  return {
+    shadowCounts,
+    last: () => last,
+    count(record) {
+      instruments.count('evidenceRecords', NO_LABELS)
+      last = record
+      const { details, tool, type } = record
+      kindOf(type)?.count?.(meter, { details: details ?? {}, tool })
+      if (details === undefined || !('shadow' in details)) return
+      for (const rule of details.shadow ?? []) shadowCounts.set(rule, (shadowCounts.get(rule) ?? 0) + 1)
+    },
+  }
+}
+
+const NO_LABELS = {}
+
+function exemplarOf(name: MetricName, record: EvidenceRecord | undefined): Exemplar | undefined {
+  const { exemplar }: MetricSpec = METRICS[name]
+  if (exemplar === undefined || record === undefined) return undefined
+  const { thread_id, details } = record
+  if (exemplar === 'thread_id') return thread_id === undefined ? undefined : { thread_id }
+  return details !== undefined && 'traceparent' in details ? traceOf(details.traceparent) : undefined
+}
+
+/** Omitted gauges: gauges with the name of a counter, and gauges that `nodejs_active_resources` covers. */
+const LEFT_OUT = [
+  'nodejs_active_handles',
+  'nodejs_active_handles_total',
+  'nodejs_active_requests',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+]
+
+/** Returns the metrics of the process and of its event loop. */
+export function collectNodeMetrics(): Metric[] {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  for (const name of LEFT_OUT) registry.removeSingleMetric(name)
+  return registry.getMetricsAsArray().flatMap(({ name }) => registry.getSingleMetric(name) ?? [])
 }

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ADMISSION, type Admission, createAdmission } from '../../../src/http/admission/admission.ts'
-import { PATIENCE } from '../../../src/http/admission/fair-queue.ts'
+import { PATIENCE } from '../../../src/http/admission/lane.ts'
 import { newTask, openWorld, overriding, until } from '../../gateway-fixture.ts'
 
 const PROPOSE = '/api/agent/tasks/a/requests'

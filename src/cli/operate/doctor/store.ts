@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, lstatSync } from 'node:fs'
 import { openStore } from '../../../app/store.ts'
-import { type Config } from '../../../settings/config.ts'
+import type { Config } from '../../../settings/config.ts'
 import { put, remove, SYSTEM } from '../../../gateway/core/records.ts'
 import { redisAdvice } from '../redis-advice.ts'
 import { directoryAdvice, fileAdvice } from '../start-failure.ts'
 import { isOurs, warnOfOwner, whyUnwritable } from './files.ts'
 import { error, type Finding, ok, warning } from './finding.ts'
-import { lookAtRedisTime } from './redis-time.ts'
-import { lookAtReplicas } from './replicas.ts'
+import { lookAtRedisTime, lookAtReplicas } from './redis.ts'
 
 const SLOW_MS = 50
 const WRITE_MS = 5_000

@@ -1,4 +1,4 @@
-import { openStore, timesInRedis } from '../../../app/store.ts'
+import { countReplicas, openStore, timesInRedis } from '../../../app/store.ts'
 import type { Config } from '../../../settings/config.ts'
 import { SYSTEM } from '../../../gateway/core/records.ts'
 import { TENANTS_INDEX } from '../../../gateway/core/indexes.ts'
@@ -36,4 +36,23 @@ async function tenantsIn(config: Config): Promise<string[]> {
   } finally {
     await store.close()
   }
+}
+
+/**
+ * Checks the replicas of an otherwise healthy Redis. A gateway starts without the replicas that must confirm, but
+ * decides no calls until they connect.
+ */
+export async function lookAtReplicas(config: Config): Promise<Finding[]> {
+  const wanted = config.storeReplicas
+  if (wanted === 0) return []
+  const servers = await countReplicas(config)
+  return servers
+    .filter(({ replicas }) => replicas < wanted)
+    .map(({ server, replicas }) =>
+      error(
+        'store',
+        `store_replicas=${wanted}, and ${replicas} follow Redis at ${server}: no commit is confirmed, every decision is 503`,
+        'start the replicas, or let fewer confirm',
+      ),
+    )
 }

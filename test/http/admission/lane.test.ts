@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { FairQueue, PATIENCE, type Waiting } from '../../../src/http/admission/fair-queue.ts'
+import { FairQueue, PATIENCE, type Waiting } from '../../../src/http/admission/lane.ts'
 
 const { BURST_MS, OVERLOAD_MS } = PATIENCE
 const always = (): boolean => true

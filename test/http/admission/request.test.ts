@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { composeCredential, type CredentialKind } from '../../../src/domain/credential.ts'
 import type { Deps } from '../../../src/gateway/core/deps.ts'
-import { senderOf } from '../../../src/http/admission/sender.ts'
+import { senderOf } from '../../../src/http/admission/request.ts'
 
 const key = (kind: CredentialKind, tenant: string, fill = 1): string =>
   composeCredential(kind, new Uint8Array(32).fill(fill), tenant)

@@ -1,10 +1,17 @@
 import type { VoteRequest } from '../../contract/review-requests.ts'
 import { createGate, type Decision, type Gate, NotExecuted } from '@countersign/sdk'
 import { type Api, createApi } from '../client/api-client.ts'
-import type { DemoCast } from './demo-gateway.ts'
 import { createWorld, type DemoWorld } from './demo-world.ts'
 
 /** The steps of the demo. Each step prints its attempt, runs it through the SDK, and checks the result. */
+
+/** The demo agent and the reviewer who decides on its calls, with their keys. */
+export interface DemoCast {
+  readonly url: string
+  readonly agent_key: string
+  readonly reviewer_key: string
+}
+
 /** Calls of the demo that policy holds. */
 const HELD = 3
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { startWriteProbe, type WriteProbe } from '../../src/app/write-probe.ts'
+import { startWriteProbe, type WriteProbe } from '../../src/app/reports.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 
 /** Whether the store takes writes, as /readyz tells it. */
