@@ -78,7 +78,7 @@ export function createThread(id: string) {
  * back.
  * `sessionStorage` is authoritative, because a late answer to an act of an earlier visit is compared with it.
  */
-function draftOf(id: string): { value: string } {
+export function draftOf(id: string): { value: string } {
   const key = `${me.value?.reviewer} ${id}`
   const kept = (): string => sessionStorage.getItem(key) ?? ''
   const changed = signal(kept())

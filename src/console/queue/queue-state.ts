@@ -59,6 +59,15 @@ export const isOver = (thread: ThreadSummary): boolean =>
 
 export const needsMe = (thread: ThreadSummary): boolean => thread.mine && !isOver(thread)
 
+/**
+ * The loaded calls that are alike and need the reviewer's vote, in their order. A call of critical risk has none, and a
+ * browser must be able to compute digests.
+ */
+export function alikeTo({ alike, risk }: ThreadSummary): readonly ThreadSummary[] {
+  if (alike === undefined || risk === 'critical' || globalThis.crypto?.subtle === undefined) return []
+  return queue.state.value.items.filter((one) => one.alike === alike && needsMe(one))
+}
+
 /** Loads the list from its start, with the calls that arrived. */
 export async function loadQueue(next: Filters = filters): Promise<void> {
   filters = next

@@ -36,8 +36,7 @@ export function Header({ me }: { readonly me: Me }) {
 }
 
 /** True for the page that is open. A call belongs to the list from which it was opened. */
-const isHere = (page: Page): boolean =>
-  (route.value.page === 'thread' ? list.page : route.value.page) === page
+const isHere = (page: Page): boolean => ('thread' in route.value ? list.page : route.value.page) === page
 
 function Connection() {
   const state = link.value

@@ -46,7 +46,7 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
 function Prepared(props: BarProps) {
   return (
     <>
-      <Saved {...props} />
+      <Saved comments={props.view.review.comments} insert={props.deciding.insert} />
       <Ready {...props} />
     </>
   )
@@ -95,14 +95,18 @@ function Write({ deciding, open }: WriteProps) {
   )
 }
 
+interface SavedProps {
+  readonly comments: readonly string[]
+  readonly insert: (index: number) => void
+}
+
 /** The saved comments of the level, which the keys 1 to 9 insert. */
-function Saved({ deciding, view }: BarProps) {
-  const { comments } = view.review
+export function Saved({ comments, insert }: SavedProps) {
   if (comments.length === 0) return null
   return (
     <div class="saved" role="group" aria-label="Saved comments">
       {comments.map((text, i) => (
-        <button key={text} title={text} onClick={() => deciding.insert(i)}>
+        <button key={text} title={text} onClick={() => insert(i)}>
           <kbd aria-hidden="true">{i + 1}</kbd> {text}
         </button>
       ))}
