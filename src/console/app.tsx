@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { HistoryPage } from './history/history-page.tsx'
 import { handleKeys, helpShown } from './keyboard/keyboard.ts'
-import { countSoon, loadCounts, waiting } from './session/counts.ts'
+import { countChange, countSoon, loadCounts, loadNeeded, needsVote } from './session/counts.ts'
 import { startOutbox, undo } from './outbox/outbox.ts'
 import { UndoRow } from './outbox/undo-row.tsx'
 import { besides, queueFilters, ReviewPage } from './review/review-page.tsx'
@@ -16,6 +16,7 @@ import { Header } from './shell/header.tsx'
 import { Help } from './shell/help.tsx'
 import { Later } from './shell/later.tsx'
 import { Missed } from './shell/missed.tsx'
+import { badge } from './shell/icon.ts'
 import { notify } from './shell/notify.ts'
 import { ProblemNote } from './wire/problem.tsx'
 import { listen } from './wire/stream.ts'
@@ -30,27 +31,33 @@ export function App() {
   return <SignedIn key={who.reviewer} />
 }
 
-/** The title of the tab: the number of waiting threads, and the page. */
+/** The title of the tab: the number of calls that need the reviewer's vote, and the page. */
 function titleOf(page: Page): string {
   const where =
     page === 'queue' || page === 'sign-in' ? '' : `${page.replace(/^./, (first) => first.toUpperCase())} · `
-  return `${waiting.value === undefined ? '' : `(${waiting.value}) `}${where}Countersign`
+  return `${needsVote.value === undefined ? '' : `(${needsVote.value}) `}${where}Countersign`
 }
 
 function SignedIn() {
   const who = me.value
   useEffect(startOutbox, [])
+  useEffect(() => badge(needsVote.value), [needsVote.value])
   useLayoutEffect(() => handleKeys({ undo }), [])
   useEffect(() => {
     void loadCounts()
+    void loadNeeded()
     // the other pages open without a connection, too
     morePages().catch(() => {})
     return listen({
-      changed: ({ type, thread }) => {
+      changed: (change) => {
         countSoon()
-        if (type === 'review.pending' && thread.mine) notify(thread)
+        countChange(change)
+        if (change.type === 'review.pending' && change.thread.mine) notify(change.thread)
       },
-      stale: countSoon,
+      stale: () => {
+        countSoon()
+        void loadNeeded()
+      },
     })
   }, [])
   if (!who) return null

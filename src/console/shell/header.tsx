@@ -1,5 +1,5 @@
 import type { Me } from '../../contract/session.ts'
-import { waiting } from '../session/counts.ts'
+import { needsVote } from '../session/counts.ts'
 import { isAdmin } from '../session/session.ts'
 import type { Page } from '../route/route.ts'
 import { list, route } from '../route/router.ts'
@@ -25,7 +25,9 @@ export function Header({ me }: { readonly me: Me }) {
         {PAGES.filter(([page]) => page !== 'webhooks' || isAdmin()).map(([page, name]) => (
           <a key={page} href={`#/${page}`} aria-current={isHere(page) ? 'page' : undefined}>
             {name}
-            {page === 'queue' && waiting.value !== undefined && <span class="count">{waiting.value}</span>}
+            {page === 'queue' && needsVote.value !== undefined && (
+              <span class="count">{needsVote.value}</span>
+            )}
           </a>
         ))}
       </nav>

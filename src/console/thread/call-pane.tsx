@@ -21,7 +21,7 @@ import { Discussion } from './discussion.tsx'
 import { EarlierCalls } from './earlier-calls.tsx'
 import { Evidence } from './evidence.tsx'
 import { Limits } from './limits.tsx'
-import { Outcome } from './notices.tsx'
+import { Gone, Outcome } from './notices.tsx'
 import { People } from './people.tsx'
 import { ThreadHeader } from './thread-header.tsx'
 import { createThread, type ThreadState } from '../call/thread-state.ts'
@@ -82,6 +82,7 @@ function Content({ thread, view, revision }: ContentProps) {
     <div class="scroll" tabIndex={0} role="region" aria-label="The call">
       <ThreadHeader view={view} thread={thread} />
       {problem && <ProblemNote problem={problem} retry={() => void thread.load()} />}
+      <Gone thread={thread} view={view} />
       <Outcome thread={thread} view={view} />
       <div class="body">
         <div>
@@ -119,7 +120,9 @@ function keysOf(thread: ThreadState, deciding: Deciding): Handlers {
   }
 }
 
-/** Reads the thread, and again after every change while it is open. */
+const READ_EVERY_MS = 60_000
+
+/** Reads the thread, again after every change while it is open, and once a minute. */
 function useReading(thread: ThreadState, id: string): void {
   useEffect(() => {
     leaveFrom(id)
@@ -130,8 +133,11 @@ function useReading(thread: ThreadState, id: string): void {
       },
       stale: () => void thread.load(),
     })
+    // questions of the agent are no changes
+    const again = setInterval(() => document.hidden || void thread.load(), READ_EVERY_MS)
     return () => {
       deaf()
+      clearInterval(again)
       thread.left = true
     }
   }, [thread])
