@@ -41,7 +41,7 @@ describe('the queue', () => {
     await page.locator('.item', { hasText: 'amount 301' }).getByText('last asked 3 h ago').waitFor()
     expect(await page.getByText('last asked').count()).toBe(1)
     await page.getByRole('button', { name: 'Filter' }).click()
-    await page.getByRole('button', { name: 'Nobody waits for it any more' }).click()
+    await page.getByRole('button', { name: 'No agent waits for it any more' }).click()
     await page.locator('.item', { hasText: 'amount 302' }).waitFor({ state: 'detached' })
     expect(await axe(page)).toEqual([])
     await rows.click()
@@ -50,7 +50,9 @@ describe('the queue', () => {
     await page.reload()
     await page.locator('.note.gone').waitFor()
     expect(await rows.count()).toBe(1)
-    expect(await page.getByRole('button', { name: 'Nobody waits' }).getAttribute('aria-pressed')).toBe('true')
+    expect(await page.getByRole('button', { name: 'No agent waits' }).getAttribute('aria-pressed')).toBe(
+      'true',
+    )
     await page.keyboard.press('Escape')
     await page.goto(`${console_.world.url}/console/#/thread/${fresh.thread}`)
     await page.locator('.top').getByText('the agent last asked just now').waitFor()

@@ -59,7 +59,7 @@ describe('signing in', () => {
     await visit(page, world, `sign-in/${token}`)
     await page.getByRole('button', { name: 'Sign in with this link' }).click()
     await page.getByRole('alert').waitFor()
-    expect(await page.getByText('Your session has ended.').count()).toBe(0)
+    expect(await page.getByText('Your session has ended').count()).toBe(0)
     await page.getByRole('button', { name: 'Continue as Cat Cox' }).click()
     await page.getByRole('heading', { name: 'Queue' }).waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
@@ -141,7 +141,7 @@ describe('signing in', () => {
     await other.evaluate(() => {
       location.hash = '#/history'
     })
-    await other.getByText('Your session has ended.').waitFor()
+    await other.getByText('Your session has ended').waitFor()
   })
 })
 
@@ -295,10 +295,10 @@ describe('the queue', () => {
     ] as const) {
       await page.context().setOffline(true)
       await page.evaluate((there) => (location.hash = there), `#/${hash}`)
-      await page.getByText('The gateway cannot be reached').waitFor()
+      await page.getByText('The gateway has not answered since').waitFor()
       await page.context().setOffline(false)
       await page.getByText(text).first().waitFor()
-      await page.getByText('The gateway cannot be reached').waitFor({ state: 'detached' })
+      await page.getByText('The gateway has not answered since').waitFor({ state: 'detached' })
     }
     await until(() => world.watches > 0)
   })
@@ -363,7 +363,7 @@ describe('history, agents, policies, themes', () => {
     await page.getByText('Paid the invoice of Zeta').waitFor()
     expect(await page.locator('.row').count()).toBe(1)
     await page.getByLabel('status').selectOption('rejected')
-    await page.getByText('Nothing matches.').waitFor()
+    await page.getByText('Nothing that has ended fits this search.').waitFor()
   })
 
   it('shows equal calls as one row that unfolds, with their effect and exact words', async () => {

@@ -22,10 +22,11 @@ export function HistoryPage({ filters }: { readonly filters: Filters }) {
       <List
         state={list.state.value}
         label="Threads"
+        name="the history"
         row={(thread) => <ThreadRow key={thread.thread_id} thread={thread} />}
         more={list.more}
         retry={load}
-        empty={<p class="big">Nothing matches.</p>}
+        empty={<h2>Nothing that has ended fits this search.</h2>}
       />
     </>
   )

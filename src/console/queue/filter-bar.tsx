@@ -82,7 +82,7 @@ function Filtering({ filters }: { readonly filters: Filters }) {
         Claimed by me
       </button>
       <button aria-pressed={filters.asked === 'stopped'} onClick={() => toggle('asked', 'stopped')}>
-        Nobody waits for it any more
+        No agent waits for it any more
       </button>
       <div class="fields">
         {(['tool', 'agent', 'group', 'task_id'] as const).map((name) => (

@@ -69,6 +69,7 @@ export function QueuePane({ filters }: { readonly filters: Filters }) {
         <List
           state={{ ...state.value, items: rows.value }}
           label="Waiting threads"
+          name="the queue"
           rows={(all) => <Rows all={all} />}
           step={stepBy}
           more={moreOfQueue}
@@ -186,14 +187,14 @@ function enter(event: MouseEvent, id: string): void {
 }
 
 function AllDone() {
-  return <p class="big">Nothing needs your vote; new calls appear here by themselves.</p>
+  return <h2>Nothing needs your vote; new calls appear here by themselves.</h2>
 }
 
 function NothingHere() {
   return (
     <>
-      <p class="big">None of the {waiting.value} waiting calls fits these filters.</p>
-      <p>
+      <h2>None of the {waiting.value} waiting calls fits these filters.</h2>
+      <p class="acts">
         <a class="button" href="#/queue">
           Clear the filters
         </a>

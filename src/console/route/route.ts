@@ -4,7 +4,7 @@ import { type Filters, filtersOf, searchOf } from './filters.ts'
 /** The page in the fragment of the address. */
 export type Route =
   | { readonly page: 'queue' | 'history'; readonly filters: Filters }
-  /** `filters` are those of the queue beside the call. */
+  /** `filters` belong to the queue beside the call. */
   | { readonly page: 'thread'; readonly thread: string; readonly filters?: Filters }
   /** The calls that are alike, of which `thread` is one. */
   | { readonly page: 'several'; readonly thread: string; readonly filters?: Filters }

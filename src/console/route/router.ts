@@ -27,7 +27,11 @@ function withList(next: Route): Route {
   return Object.keys(filters).length > 0 ? { ...next, filters } : next
 }
 
+/** The page that was open before the sign-in page. */
+export let before: Route = route.value
+
 function enter(next: Route): void {
+  if (next.page !== 'sign-in') before = next
   if (next.page === 'queue' || next.page === 'history') list = next
   else if ('thread' in next && next.filters) list = { page: 'queue', filters: next.filters }
   route.value = next

@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { type Handlers, handleKeys } from '../keyboard/keyboard.ts'
-import { leaveFrom } from '../list/list.tsx'
+import { leaveFrom, Loading } from '../list/list.tsx'
 import { UndoRow } from '../outbox/undo-row.tsx'
 import { RevealContext } from '../payload/payload-tree.tsx'
 import { RiskMark } from '../risk/risk-mark.tsx'
@@ -11,7 +11,7 @@ import { PartsContext } from '../seen/part.tsx'
 import { CALL, Heading } from '../shell/heading.tsx'
 import { wide } from '../shell/preferences.ts'
 import { Countdown } from '../time/countdown.tsx'
-import { ProblemNote } from '../wire/problem.tsx'
+import { ProblemNote, ProblemState } from '../wire/problem.tsx'
 import { listen } from '../wire/stream.ts'
 import { createActs, type Acts } from './acts.ts'
 import { choose, chooseSeen, step } from './choosing.ts'
@@ -41,7 +41,7 @@ export function SeveralPane({ id, first, voted }: SeveralProps) {
     const problem = several.problem.value
     return (
       <div class="pane call">
-        {problem && <ProblemNote problem={problem} retry={() => void several.load()} />}
+        {problem && <ProblemState problem={problem} retry={() => void several.load()} what="these calls" />}
         {!problem && <Nothing loading={several.loading.value} />}
         <UndoRow />
       </div>
@@ -62,20 +62,15 @@ export function SeveralPane({ id, first, voted }: SeveralProps) {
 }
 
 function Nothing({ loading }: { readonly loading: boolean }) {
+  if (loading) return <Loading what="the calls" />
   return (
     <div class="state">
-      {loading ? (
-        <h2>Loading the calls…</h2>
-      ) : (
-        <>
-          <h2>None of these calls can be decided together any more.</h2>
-          <p>
-            <a class="button" href={hashOf(list)}>
-              Back to the queue
-            </a>
-          </p>
-        </>
-      )}
+      <h2>None of these calls can be decided together any more.</h2>
+      <p class="acts">
+        <a class="button" href={hashOf(list)}>
+          Back to the queue
+        </a>
+      </p>
     </div>
   )
 }

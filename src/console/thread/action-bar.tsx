@@ -201,13 +201,19 @@ function Ready({ thread: { parts, hidden } }: Pick<BarProps, 'thread'>) {
   )
 }
 
+/** The reason that the reviewer cannot vote, and who can. */
 function WhyNot({ view }: { readonly view: ThreadView }) {
   if (view.status !== 'pending_review') return <p class="quiet">No decision is needed right now.</p>
   const others = view.who_can_vote.map(({ name }) => name).join(', ')
+  const who = others ? `${others} can vote` : 'no reviewer can, and it will be rejected when its time is up'
+  const { code, reason = 'you are not among its reviewers' } = view.can_vote
+  const why =
+    code === 'not_eligible'
+      ? `Only ${[...view.groups, ...view.escalated_to].join(' and ')} decides this call`
+      : `You cannot vote on this call, because ${reason}`
   return (
     <p>
-      <b>You cannot vote on this:</b> {view.can_vote.reason ?? 'you are not among its reviewers'}.{' '}
-      {others ? `${others} can.` : 'No reviewer can: it will be rejected when its time is up.'}
+      <b>{why}:</b> {who}; you can comment.
     </p>
   )
 }

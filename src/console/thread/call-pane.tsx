@@ -6,10 +6,12 @@ import { PartsContext } from '../seen/part.tsx'
 import { RevealContext } from '../payload/payload-tree.tsx'
 import { UndoRow } from '../outbox/undo-row.tsx'
 import { PayloadPanel } from '../payload/payload-panel.tsx'
-import { leaveFrom } from '../list/list.tsx'
+import { leaveFrom, Loading } from '../list/list.tsx'
 import { RevisionChanges } from '../revisions/revision-changes.tsx'
 import type { Refusal } from '../wire/call.ts'
-import { ProblemNote } from '../wire/problem.tsx'
+import { hashOf } from '../route/route.ts'
+import { list } from '../route/router.ts'
+import { ProblemNote, ProblemState } from '../wire/problem.tsx'
 import { CALL, Heading, startReading } from '../shell/heading.tsx'
 import { listen } from '../wire/stream.ts'
 import { Acknowledge } from './acknowledge.tsx'
@@ -50,7 +52,7 @@ export function CallPane({ id, voted }: CallProps) {
         {problem ? (
           <Missing problem={problem} retry={() => void thread.load()} />
         ) : (
-          <p class="empty">Loading the call…</p>
+          <Loading what="the call" />
         )}
       </div>
     )
@@ -143,6 +145,8 @@ function useReading(thread: ThreadState, id: string): void {
   }, [thread])
 }
 
+const NOT_FOUND = 404
+
 interface MissingProps {
   readonly problem: Refusal
   readonly retry: () => void
@@ -151,10 +155,13 @@ interface MissingProps {
 function Missing({ problem, retry }: MissingProps) {
   return (
     <>
-      <div class="title">
-        <Heading>Thread</Heading>
+      <div class="strip">
+        <Heading>{problem.status === NOT_FOUND ? 'No such call' : 'Call'}</Heading>
+        <a class="push" href={hashOf(list)}>
+          Back to the {list.page}
+        </a>
       </div>
-      <ProblemNote problem={problem} retry={retry} />
+      <ProblemState problem={problem} retry={retry} what="this call" />
     </>
   )
 }

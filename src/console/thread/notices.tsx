@@ -33,7 +33,7 @@ export function NewRevision({ thread }: { readonly thread: ThreadState }) {
   )
 }
 
-/** A warning that nobody waits for the decision any more. */
+/** A warning that no agent waits for the decision any more. */
 export function Gone({ thread, view }: { readonly thread: ThreadState; readonly view: ThreadView }) {
   const { asked_at, asks_every_ms = 0 } = view
   if (asked_at === undefined || !hasStopped(view, thread.readAt.value)) return null
