@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect } from 'preact/hooks'
-import { HistoryPage } from './history/history-page.tsx'
 import { handleKeys, helpShown } from './keyboard/keyboard.ts'
 import { countChange, countSoon, loadCounts, loadNeeded, needsVote } from './session/counts.ts'
 import { startOutbox, undo } from './outbox/outbox.ts'
@@ -98,7 +97,7 @@ function Current() {
     case 'several':
       return <ReviewPage filters={queueFilters()} thread={here.thread} />
     case 'history':
-      return <HistoryPage filters={here.filters} />
+      return <More show={({ HistoryPage }) => <HistoryPage filters={here.filters} />} />
     case 'policies':
       return <More show={({ PoliciesPage }) => <PoliciesPage />} />
     case 'playground':

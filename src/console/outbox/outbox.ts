@@ -62,11 +62,27 @@ export function hold(vote: Held, told: Heard): void {
   )
 }
 
+/** A vote that the reviewer took back. Signing out forgets it. */
+interface TakenBack {
+  readonly thread: string
+  readonly line: string
+  readonly decision: VoteRequest['decision']
+  readonly at: string
+}
+
+const MOST_KEPT = 20
+
+/** The votes of this tab that were taken back, latest first. */
+export const takenBack = signal<readonly TakenBack[]>([])
+
 /** Takes back the newest vote that still waits. */
 export function undo(): void {
   const last = outbox.value.findLast(({ sentAt, sending }) => sentAt !== undefined && !sending)
   if (last === undefined) return
-  drop(last.thread)
+  const { thread, line, body } = last
+  const one = { thread, line, decision: body.decision, at: new Date().toISOString() }
+  takenBack.value = [one, ...takenBack.value].slice(0, MOST_KEPT)
+  drop(thread)
   announce('Your vote was taken back')
 }
 

@@ -85,9 +85,9 @@ function Filtering({ filters }: { readonly filters: Filters }) {
         No agent waits for it any more
       </button>
       <div class="fields">
-        {(['tool', 'agent', 'group', 'task_id'] as const).map((name) => (
+        {(['q', 'tool', 'agent', 'group', 'task_id'] as const).map((name) => (
           <label key={name}>
-            {name.replace('_id', '')}
+            {name === 'q' ? 'words' : name.replace('_id', '')}
             <Field type="text" value={filters[name]} set={(value) => set(name, value)} />
           </label>
         ))}
