@@ -8,9 +8,10 @@ import { portable } from './src/playground/portable.mjs'
 const within = new Set<string>()
 
 /**
- * The console: one page, one style sheet, one icon, one script. The playground adds two scripts, which load when it
- * opens: its page and the evaluator. The evaluator is a worker, and the gateway serves it with its own content security
- * policy. Names below assets/ contain a hash of the bytes, so that browsers cache them permanently
+ * The console: one page, one style sheet, one icon, one script. The pages that reviewers of calls do not need have a
+ * second one, which loads after the first list. The playground adds two scripts, which load when it opens: its page and
+ * the evaluator. The evaluator is a worker, and the gateway serves it with its own content security policy. Names below
+ * assets/ contain a hash of the bytes, so that browsers cache them permanently
  * (docs/decisions/0014, 0031). `npm run build` writes it to dist/console.
  */
 export default defineConfig({

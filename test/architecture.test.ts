@@ -162,6 +162,7 @@ const FLOORS: Record<string, readonly string[]> = {
     'payload',
     'revisions',
     'thread',
+    'several',
     'review',
     'history',
     'agents',

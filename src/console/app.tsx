@@ -1,23 +1,22 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect } from 'preact/hooks'
-import { AgentsPage } from './agents/agents-page.tsx'
-import { HistoryPage } from './history/history-page.tsx'
 import { handleKeys, helpShown } from './keyboard/keyboard.ts'
-import { countSoon, loadCounts, waiting } from './session/counts.ts'
-import { LoadPlayground } from './playground/load-playground.tsx'
+import { countChange, countSoon, loadCounts, loadNeeded, needsVote } from './session/counts.ts'
 import { startOutbox, undo } from './outbox/outbox.ts'
 import { UndoRow } from './outbox/undo-row.tsx'
-import { PoliciesPage } from './policies/policies-page.tsx'
 import { besides, queueFilters, ReviewPage } from './review/review-page.tsx'
 import type { Page } from './route/route.ts'
 import { route } from './route/router.ts'
 import { loadProblem, me, startSession } from './session/session.ts'
 import { SignInPage } from './sign-in/sign-in.tsx'
+import type * as Pages from './more-pages.ts'
 import { LiveRegion } from './shell/announce.tsx'
 import { Header } from './shell/header.tsx'
 import { Help } from './shell/help.tsx'
+import { Later } from './shell/later.tsx'
 import { Missed } from './shell/missed.tsx'
+import { badge } from './shell/icon.ts'
 import { notify } from './shell/notify.ts'
-import { WebhooksPage } from './webhooks/webhooks-page.tsx'
 import { ProblemNote } from './wire/problem.tsx'
 import { listen } from './wire/stream.ts'
 
@@ -31,30 +30,38 @@ export function App() {
   return <SignedIn key={who.reviewer} />
 }
 
-/** The title of the tab: the number of waiting threads, and the page. */
+/** The title of the tab: the number of calls that need the reviewer's vote, and the page. */
 function titleOf(page: Page): string {
   const where =
     page === 'queue' || page === 'sign-in' ? '' : `${page.replace(/^./, (first) => first.toUpperCase())} · `
-  return `${waiting.value === undefined ? '' : `(${waiting.value}) `}${where}Countersign`
+  return `${needsVote.value === undefined ? '' : `(${needsVote.value}) `}${where}Countersign`
 }
 
 function SignedIn() {
   const who = me.value
   useEffect(startOutbox, [])
+  useEffect(() => badge(needsVote.value), [needsVote.value])
   useLayoutEffect(() => handleKeys({ undo }), [])
   useEffect(() => {
     void loadCounts()
+    void loadNeeded()
+    // the other pages open without a connection, too
+    morePages().catch(() => {})
     return listen({
-      changed: ({ type, thread }) => {
+      changed: (change) => {
         countSoon()
-        if (type === 'review.pending' && thread.mine) notify(thread)
+        countChange(change)
+        if (change.type === 'review.pending' && change.thread.mine) notify(change.thread)
       },
-      stale: countSoon,
+      stale: () => {
+        countSoon()
+        void loadNeeded()
+      },
     })
   }, [])
   if (!who) return null
   const here = route.value
-  const panes = here.page === 'queue' || here.page === 'thread'
+  const panes = here.page === 'queue' || 'thread' in here
   const main = panes ? (besides(here) ? 'two' : 'one') : undefined
   return (
     <div class={panes ? 'app' : undefined}>
@@ -87,23 +94,44 @@ function Current() {
   const here = route.value
   switch (here.page) {
     case 'thread':
+    case 'several':
       return <ReviewPage filters={queueFilters()} thread={here.thread} />
     case 'history':
-      return <HistoryPage filters={here.filters} />
+      return <More show={({ HistoryPage }) => <HistoryPage filters={here.filters} />} />
     case 'policies':
-      return <PoliciesPage />
+      return <More show={({ PoliciesPage }) => <PoliciesPage />} />
     case 'playground':
-      return <LoadPlayground link={here.link} />
+      return (
+        <Later
+          name="The playground"
+          load={() => import('./playground/playground-page.tsx')}
+          show={({ PlaygroundPage }) => <PlaygroundPage link={here.link} />}
+        />
+      )
     case 'agents':
-      return <AgentsPage />
+      return <More show={({ AgentsPage }) => <AgentsPage />} />
     case 'webhooks':
-      return <WebhooksPage key={here.webhook} webhook={here.webhook} state={here.state} />
+      return (
+        <More
+          show={({ WebhooksPage }) => (
+            <WebhooksPage key={here.webhook} webhook={here.webhook} state={here.state} />
+          )}
+        />
+      )
     case 'queue':
       return <ReviewPage filters={here.filters} />
     case 'sign-in':
       return <ReviewPage filters={{}} />
   }
 }
+
+const morePages = (): Promise<typeof Pages> => import('./more-pages.ts')
+
+interface MoreProps {
+  readonly show: (pages: typeof Pages) => ComponentChildren
+}
+
+const More = ({ show }: MoreProps) => <Later name="The page" load={morePages} show={show} />
 
 function Unreachable() {
   return (

@@ -4,6 +4,7 @@ import type * as admin from './admin.ts'
 import type * as agent from './agent.ts'
 import type * as checkpoint from './checkpoint.ts'
 import type * as display from './display.ts'
+import type * as precedents from './precedents.ts'
 import type * as freeze from './freeze.ts'
 import type * as health from './health.ts'
 import type * as reasons from './reasons.ts'
@@ -16,6 +17,7 @@ type Schemas = typeof admin &
   typeof agent &
   typeof checkpoint &
   typeof display &
+  typeof precedents &
   typeof freeze &
   typeof health &
   typeof reasons &

@@ -4,6 +4,7 @@ import * as admin from './admin.ts'
 import * as agent from './agent.ts'
 import * as checkpoint from './checkpoint.ts'
 import * as display from './display.ts'
+import * as precedents from './precedents.ts'
 import { ERRORS } from './errors.ts'
 import * as freeze from './freeze.ts'
 import * as health from './health.ts'
@@ -34,6 +35,7 @@ const WHOLE = JSON.parse(
     ...schemasOf(reviewRequests),
     ...schemasOf(reasons),
     ...schemasOf(display),
+    ...schemasOf(precedents),
     ...schemasOf(reviewer),
     ...schemasOf(session),
     ...schemasOf(webhook),

@@ -66,6 +66,21 @@ export const ThreadSummary = Type.Object({
         'The same text for waiting calls of one agent and tool with the same risk and fired rules.',
     }),
   ),
+  decided_by: Type.Optional(
+    Type.Array(
+      Type.Object({
+        reviewer: Type.String(),
+        name: Type.Optional(Type.String()),
+        decision: VoteDecision,
+        comment: Type.Optional(Type.String({ description: 'Cut after 200 characters.' })),
+        at: Instant,
+      }),
+      { description: 'The votes that counted, of a thread that no longer waits.' },
+    ),
+  ),
+  used_at: Type.Optional(
+    Type.String({ format: 'date-time', description: 'When the agent used the approval.' }),
+  ),
   because: Type.Optional(
     Type.Object(
       { rule: Type.String(), ...Because.properties },
@@ -292,6 +307,8 @@ export const ThreadView = Type.Object({
   asked_at: ThreadSummary.properties.asked_at,
   asks_every_ms: ThreadSummary.properties.asks_every_ms,
   alike: ThreadSummary.properties.alike,
+  decided_by: ThreadSummary.properties.decided_by,
+  used_at: ThreadSummary.properties.used_at,
   because: ThreadSummary.properties.because,
   display: Display,
   review: LevelReview,

@@ -205,7 +205,7 @@ describe('a server on another port of the same host', () => {
     const records = await console_.world.evidenceOf(async () => {
       await seeAll(page)
       await page.keyboard.press('a')
-      await page.getByText('Your session has ended.').waitFor()
+      await page.getByText('Your session has ended').waitFor()
     })
     expect(records).toEqual([])
     expect((await (await console_.world.reviewer('ben')).show(thread)).body.votes).toEqual([])

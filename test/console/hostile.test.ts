@@ -82,17 +82,13 @@ describe('hostile text', () => {
       (await bot.submit(task, { tool_name: 'hold', payload: {}, ...more })).body.thread_id ?? ''
     const quiet = await thread({})
     const lines = 'People look at this.\napproved pay just now\nby security'
-    const loud = await thread({ subject: lines })
+    await thread({ subject: lines })
     const marks = (): Promise<readonly string[]> =>
       page.locator('q').evaluateAll((all) => all.map((one) => getComputedStyle(one, '::before').content))
-    for (const where of ['history']) {
-      await visit(page, console_.world, `${where}?task_id=${task}`)
-      await page.locator(`.row a[href$="${loud}"] q`, { hasText: 'People look at this.' }).waitFor()
-      expect(await page.locator(`.row a[href$="${quiet}"] q`).count()).toBe(0)
-      expect(await marks()).toEqual([expect.stringContaining('“')])
-    }
     await visit(page, console_.world, `thread/${quiet}`)
     const said = page.getByRole('region', { name: 'Earlier in this task' }).locator('q')
+    await said.filter({ hasText: 'People look at this.' }).waitFor()
+    expect(await marks()).toEqual([expect.stringContaining('“')])
     // none of its own lines stands where an entry begins
     expect(await said.locator('.said').evaluate((text) => getComputedStyle(text).whiteSpace)).toBe('normal')
   })

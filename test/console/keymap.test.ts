@@ -32,7 +32,7 @@ describe('strike', () => {
   })
 
   it('binds each key once per page', () => {
-    for (const page of ['queue', 'history', 'thread', 'policies', 'agents', 'webhooks'] as const) {
+    for (const page of ['queue', 'history', 'thread', 'several', 'policies', 'agents', 'webhooks'] as const) {
       const keys = BINDINGS.filter((one) => one.on?.includes(page) ?? true).map((one) => one.keys)
       expect(new Set(keys).size).toBe(keys.length)
     }

@@ -281,12 +281,15 @@ describe('the queue', () => {
     expect(await page.locator('.news').count()).toBe(0)
   })
 
-  it('shows the count of the request that was sent last', async () => {
+  it('counts a change that arrives before an older answer', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     const counted = (): Promise<string | null> => page.locator('nav .count').textContent()
     await page.locator('nav .count').waitFor()
     const before = Number(await counted())
-    const answer = await late(page, '**/review/counts')
+    const answer = await late(page, '**/review/threads?status=pending_review&mine=true&limit=100')
+    await page.context().setOffline(true)
+    await page.getByText('Connection lost: trying again').waitFor()
+    await page.context().setOffline(false)
     const one = await held(bot)
     await answer.asked
     await ben.approve(one.thread)

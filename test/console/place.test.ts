@@ -346,11 +346,11 @@ describe('the text that a reviewer writes', () => {
     const field = page.getByRole('searchbox')
     await field.pressSequentially('of nobo')
     answer()
-    await page.waitForFunction(() => document.querySelectorAll('.row').length > 0)
+    await page.waitForFunction(() => document.querySelectorAll('.item').length > 0)
     await field.pressSequentially('dy')
     expect(await field.inputValue()).toBe('of nobody')
     await field.press('Enter')
-    await page.getByText('Nothing matches.').waitFor()
+    await page.getByText('Nothing that has ended fits this search.').waitFor()
   })
 })
 

@@ -2,7 +2,16 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { INSTALL_MS } from '../debian.ts'
 import { type Agent, breakRecord, held, until } from '../gateway-fixture.ts'
-import { axe, type Console, DESKTOP, expectNoSidewaysScroll, openConsole, PHONE, visit } from './browser.ts'
+import {
+  axe,
+  type Console,
+  DESKTOP,
+  expectNoSidewaysScroll,
+  openConsole,
+  PHONE,
+  visit,
+  WIDE,
+} from './browser.ts'
 
 /** Signing in, the queue, the history and the other pages, as a person meets them. */
 
@@ -59,7 +68,7 @@ describe('signing in', () => {
     await visit(page, world, `sign-in/${token}`)
     await page.getByRole('button', { name: 'Sign in with this link' }).click()
     await page.getByRole('alert').waitFor()
-    expect(await page.getByText('Your session has ended.').count()).toBe(0)
+    expect(await page.getByText('Your session has ended').count()).toBe(0)
     await page.getByRole('button', { name: 'Continue as Cat Cox' }).click()
     await page.getByRole('heading', { name: 'Queue' }).waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
@@ -141,7 +150,7 @@ describe('signing in', () => {
     await other.evaluate(() => {
       location.hash = '#/history'
     })
-    await other.getByText('Your session has ended.').waitFor()
+    await other.getByText('Your session has ended').waitFor()
   })
 })
 
@@ -288,17 +297,18 @@ describe('the queue', () => {
     await page.context().setOffline(false)
     await console_.inQueue(page, missed)
     await page.getByText('Live', { exact: true }).waitFor()
+    await (await world.reviewer('cat')).approve(missed.thread)
     // no page goes on saying that nothing can be reached
     for (const [hash, text] of [
       ['agents', 'Owner'],
-      ['history', 'While nobody listened'],
+      ['history', 'Cat Cox approved.'],
     ] as const) {
       await page.context().setOffline(true)
       await page.evaluate((there) => (location.hash = there), `#/${hash}`)
-      await page.getByText('The gateway cannot be reached').waitFor()
+      await page.getByText('The gateway has not answered since').waitFor()
       await page.context().setOffline(false)
       await page.getByText(text).first().waitFor()
-      await page.getByText('The gateway cannot be reached').waitFor({ state: 'detached' })
+      await page.getByText('The gateway has not answered since').waitFor({ state: 'detached' })
     }
     await until(() => world.watches > 0)
   })
@@ -340,7 +350,7 @@ describe('the keyboard', () => {
     await page.waitForFunction(() => document.activeElement?.matches('input[type=search]'))
     await page.keyboard.type('fortune it is')
     await page.keyboard.press('Enter')
-    await page.waitForFunction(() => document.querySelectorAll('.row').length === 1)
+    await page.getByText('Nothing that has ended fits this search.').waitFor()
   })
 
   it('skips to the content', async () => {
@@ -360,10 +370,35 @@ describe('history, agents, policies, themes', () => {
     await (await console_.world.reviewer('ben')).approve(done.thread)
     const page = await console_.signedIn({ reviewer: 'ann' })
     await visit(page, console_.world, 'history?q=zeta&status=approved')
-    await page.getByText('Paid the invoice of Zeta').waitFor()
-    expect(await page.locator('.row').count()).toBe(1)
+    await page.locator('.ended .item').getByText('Ben Bay approved. Not used yet.').waitFor()
+    expect(await page.locator('.ended .item').count()).toBe(1)
     await page.getByLabel('status').selectOption('rejected')
-    await page.getByText('Nothing matches.').waitFor()
+    await page.getByText('Nothing that has ended fits this search.').waitFor()
+  })
+
+  it('lists my votes with what became of them, and those that I took back', async () => {
+    const [one, two] = [
+      await held(bot, { payload: { amount: 711 } }),
+      await held(bot, { payload: { amount: 712 } }),
+    ]
+    const page = await console_.signedIn({ reviewer: 'cat', viewport: WIDE })
+    for (const call of [one, two]) {
+      await console_.show(page, call)
+      await page.keyboard.press('r')
+      await page.locator('.undo').waitFor()
+      if (call === one) await page.keyboard.press('u')
+      else await page.getByText('You rejected revision 1.').waitFor()
+    }
+    await visit(page, console_.world, 'history')
+    await page.getByRole('link', { name: 'My votes' }).click()
+    await page.locator('.item', { hasText: 'amount 712' }).getByText('You rejected.').waitFor()
+    await page.locator('.taken', { hasText: 'You took your rejection back' }).getByText('711').waitFor()
+    expect(await page.locator('.item', { hasText: 'amount 711' }).count()).toBe(0)
+    expect(await axe(page)).toEqual([])
+    await bot.withdraw(one.thread)
+    await visit(page, console_.world, 'history?status=withdrawn')
+    await page.locator('.item').getByText('Withdrawn by its agent after').first().waitFor()
+    await page.context().close()
   })
 
   it('shows equal calls as one row that unfolds, with their effect and exact words', async () => {

@@ -8,6 +8,8 @@ describe('routeOf', () => {
     ['', { page: 'queue', filters: {} }],
     ['#/queue?risk=high&mine=true', { page: 'queue', filters: { risk: 'high', mine: 'true' } }],
     ['#/thread/thr_1', { page: 'thread', thread: 'thr_1' }],
+    ['#/several/thr_1', { page: 'several', thread: 'thr_1' }],
+    ['#/thread/thr_1?risk=high', { page: 'thread', thread: 'thr_1', filters: { risk: 'high' } }],
     ['#/thread/', { page: 'queue', filters: {} }],
     ['#/history?q=a+b', { page: 'history', filters: { q: 'a b' } }],
     ['#/policies', { page: 'policies' }],

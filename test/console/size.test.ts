@@ -17,12 +17,17 @@ describe('the built console', () => {
     expect(others).toEqual([])
     expect(scripts).toContain(script?.[1])
     expect(gzipped(script?.[1] ?? '')).toBeLessThan(48_000)
-    expect(page).not.toMatch(/playground|evaluator/)
+    expect(page).not.toMatch(/playground|evaluator|more-pages/)
   })
 
-  it('loads two more files for the playground: its page under 26 kB and the evaluator under 240 kB', () => {
+  it('loads one more script for the pages of policies, agents and webhooks, of less than 10 kB', () => {
+    expect(gzipped(scripts.find((one) => one.startsWith('more-pages-')) ?? '')).toBeLessThan(10_000)
+  })
+
+  it('loads two more for the playground, beside a small one that both share', () => {
     const sizeOf = (name: string): number => gzipped(scripts.find((one) => one.startsWith(name)) ?? '')
-    expect(scripts).toHaveLength(3)
+    expect(scripts).toHaveLength(5)
+    expect(sizeOf('explanation-')).toBeLessThan(1_000)
     expect(sizeOf('playground-page-')).toBeLessThan(26_000)
     expect(sizeOf('evaluator-')).toBeLessThan(240_000)
   })
@@ -33,9 +38,11 @@ describe('the built console', () => {
       .map((name) => name.replace(/-[\w-]+\./, '-#.'))
     expect(kinds.toSorted()).toEqual([
       'evaluator-#.js',
+      'explanation-#.js',
       'icon-#.svg',
       'index-#.css',
       'index-#.js',
+      'more-#.js',
       'playground-#.js',
     ])
     for (const name of names.filter((one) => one.endsWith('.gz'))) {

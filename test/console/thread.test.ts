@@ -128,8 +128,8 @@ describe('reading a thread', () => {
     const one = await held(bot)
     const olga = await console_.signedIn({ reviewer: 'olga' })
     await console_.show(olga, one)
-    await olga.getByText('You cannot vote on this:').waitFor()
-    await olga.getByText(/Ann Ash.* can\./).waitFor()
+    await olga.getByText('You cannot vote on this call, because').waitFor()
+    await olga.getByText(/Ann Ash.* can vote/).waitFor()
     expect(await button(olga, 'Approve').count()).toBe(0)
     await olga.keyboard.press('a')
     expect(await olga.getByRole('dialog').count()).toBe(0)
@@ -385,7 +385,7 @@ describe('meanwhile', () => {
     await console_.world.admin('DELETE', 'reviewers/acme/cat/sessions')
     // by the stream within seconds, or by the next thing one asks for
     await visit(page, console_.world, 'history')
-    await page.getByText('Nothing was lost').waitFor()
+    await page.getByText('Your session has ended').waitFor()
     await visit(page, console_.world, `sign-in/${await console_.world.link('cat')}`)
     await page.getByRole('button', { name: 'Sign in with this link' }).click()
     await page.getByRole('heading', { name: 'Queue' }).waitFor()
@@ -410,7 +410,7 @@ describe('meanwhile', () => {
     await visit(page, console_.world, 'history')
     await asked
     await console_.world.admin('DELETE', 'reviewers/acme/cat/sessions')
-    await page.getByText('Nothing was lost').waitFor()
+    await page.getByText('Your session has ended').waitFor()
     await visit(page, console_.world, `sign-in/${await console_.world.link('cat')}`)
     await page.getByRole('button', { name: 'Sign in with this link' }).click()
     await page.getByRole('heading', { name: 'Queue' }).waitFor()
@@ -443,6 +443,6 @@ describe('meanwhile', () => {
 
   it('explains in words that a thread does not exist', async () => {
     await visit(ann, console_.world, 'thread/thr_nothing')
-    await ann.getByRole('alert').getByText('Not found').waitFor()
+    await ann.getByRole('alert').getByText('Nothing has this address').waitFor()
   })
 })

@@ -137,6 +137,7 @@ describe('a vote that waits', () => {
     await page.getByText('Your session has ended').waitFor()
     await visit(page, console_.world, `sign-in/${await console_.world.link('cat')}`)
     await page.getByRole('button', { name: 'Sign in with this link' }).click()
+    await page.waitForURL(`**/#/thread/${one.thread}`)
     await page.locator('.undo').waitFor()
     await page.getByRole('button', { name: 'Send it' }).click()
     await expect.poll(async () => (await stateOf(one)).votes.length).toBe(1)

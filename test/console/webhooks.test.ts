@@ -96,12 +96,12 @@ describe('the page of destinations', () => {
   it('shows an error, and tries again', async () => {
     await ann.route('**/api/admin/webhooks?*', (route) => route.abort())
     await visit(ann, console_.world, 'webhooks')
-    await ann.getByRole('alert').getByText('The gateway cannot be reached').waitFor()
+    await ann.getByRole('alert').getByText('The gateway has not answered since').waitFor()
     await ann.unroute('**/api/admin/webhooks?*')
-    await button(ann, 'Try again').click()
+    await button(ann, 'Try now').click()
     await rows(ann).first().waitFor()
     await visit(ann, console_.world, 'webhooks/whk_acme_nothing')
-    await ann.getByRole('alert').getByText('Not found').waitFor()
+    await ann.getByRole('alert').getByText('Nothing has this address').waitFor()
   })
 })
 

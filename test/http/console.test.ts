@@ -162,6 +162,8 @@ describe('GET /console/assets/*', () => {
     expect(ofPage).not.toContain('unsafe')
     expect(Object.fromEntries(policies)).toEqual({
       index: ofPage,
+      'more-pages': ofPage,
+      explanation: ofPage,
       'playground-page': ofPage,
       evaluator: "default-src 'none'; script-src 'unsafe-eval'",
     })

@@ -1,16 +1,16 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { stepsOf } from '../../domain/place.ts'
-import type { VoteDecision, VoteRequest } from '../../contract/review-requests.ts'
+import type { Displayed, VoteDecision, VoteRequest } from '../../contract/review-requests.ts'
 import type { Revealed, ThreadView } from '../../contract/reviewer.ts'
 import { hold } from '../outbox/outbox.ts'
-import { displayedOf } from '../seen/displayed.ts'
+import { displayedOf, type Looked } from '../seen/displayed.ts'
 import { payloadPlace } from '../text/because-text.ts'
 import { announce } from '../shell/announce.tsx'
 import { tellMissed } from '../shell/missed.tsx'
 import { call, isUnknown, type Outcome, type Refusal } from '../wire/call.ts'
 import type { ThreadState } from './thread-state.ts'
 
-const SAID = {
+export const SAID = {
   approve: 'You approved',
   reject: 'You rejected',
   request_changes: 'You asked for changes to',
@@ -43,7 +43,7 @@ export async function voteLater(thread: ThreadState, decision: VoteDecision): Pr
   thread.notice.value = undefined
   const sent = thread.comment.value
   hold({ thread: thread_id, line: heading.line, digest, body }, (answer) => {
-    if (answer.ok) {
+    if (answer.ok && 'thread_id' in answer.body) {
       if (thread.comment.value === sent) thread.comment.value = ''
       thread.take(answer.body)
       thread.notice.value = { kind: 'done', text: `${SAID[decision]} revision ${revision}.` }
@@ -52,19 +52,25 @@ export async function voteLater(thread: ThreadState, decision: VoteDecision): Pr
   return true
 }
 
-async function bodyOf(thread: ThreadState, view: ThreadView, decision: VoteDecision): Promise<VoteRequest> {
-  const comment = thread.comment.value.trim()
-  const { parts, current, hidden } = thread
+/** The record of the parts of a call that were on the screen. */
+export function displayOf(
+  { current, hidden }: ThreadState,
+  view: ThreadView,
+  looked: Omit<Looked, 'hidden'>,
+): Promise<Displayed | undefined> {
   const { masked = [], payload = {} } = current.value ?? {}
   const placeOf = (pointer: string): string => payloadPlace(stepsOf(payload as JsonObject, pointer))
-  const places = hidden.value === 0 ? [] : masked.map(placeOf)
-  const looked = {
-    seen: parts.seen.value,
-    missing: parts.missing.value,
-    hidden: places,
-    ms: parts.time(),
-  }
-  const displayed = await displayedOf(view, looked)
+  return displayedOf(view, { ...looked, hidden: hidden.value === 0 ? [] : masked.map(placeOf) })
+}
+
+async function bodyOf(thread: ThreadState, view: ThreadView, decision: VoteDecision): Promise<VoteRequest> {
+  const comment = thread.comment.value.trim()
+  const { seen, missing, time } = thread.parts
+  const displayed = await displayOf(thread, view, {
+    seen: seen.value,
+    missing: missing.value,
+    ms: time(),
+  })
   return {
     decision,
     revision: view.revision,

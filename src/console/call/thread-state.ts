@@ -2,6 +2,7 @@ import { computed, signal } from '@preact/signals'
 import type { JsonObject } from '../../contract/json.ts'
 import type { Revealed, ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
 import { me } from '../session/session.ts'
+import { now } from '../time/clock.ts'
 import { announce } from '../shell/announce.tsx'
 import { createParts } from '../seen/parts.ts'
 import { get, type Refusal } from '../wire/call.ts'
@@ -25,6 +26,7 @@ export function createThread(id: string) {
   let asked = 0
   const parts = createParts()
   const diffFrom = signal<number | undefined>(undefined)
+  const readAt = signal(0)
 
   /** Shows a view, unless a newer view is shown, because answers may arrive out of order. */
   function take(fetched: ThreadView): void {
@@ -32,6 +34,7 @@ export function createThread(id: string) {
     if (lastRecord(fetched) < lastRecord(next.value ?? shown)) return
     // a revision begins with its changes
     if (shown === undefined && fetched.revision > 1) diffFrom.value = fetched.revision - 1
+    readAt.value = now.peek()
     if (shown === undefined || shown.revision === fetched.revision) view.value = fetched
     else next.value = fetched
   }
@@ -42,6 +45,8 @@ export function createThread(id: string) {
     view,
     next,
     problem,
+    /** The time of the last answer, ms since 1970. */
+    readAt,
     diffFrom,
     notice: signal<Notice | undefined>(undefined),
     sending: signal(false),
@@ -78,7 +83,7 @@ export function createThread(id: string) {
  * back.
  * `sessionStorage` is authoritative, because a late answer to an act of an earlier visit is compared with it.
  */
-function draftOf(id: string): { value: string } {
+export function draftOf(id: string): { value: string } {
   const key = `${me.value?.reviewer} ${id}`
   const kept = (): string => sessionStorage.getItem(key) ?? ''
   const changed = signal(kept())

@@ -5,10 +5,10 @@ import { More } from '../shell/more.tsx'
 
 const STATUSES: readonly (readonly [string, string])[] = [
   ['', 'all'],
-  ['pending_review', 'waiting'],
-  ['changes_requested', 'changes requested'],
   ['approved', 'approved'],
   ['rejected', 'rejected'],
+  ['withdrawn', 'withdrawn'],
+  ['changes_requested', 'changes requested'],
 ]
 const FIELDS = ['tool', 'agent', 'task_id', 'group'] as const
 
@@ -37,7 +37,7 @@ export function SearchForm({ filters }: { readonly filters: Filters }) {
           ))}
         </select>
       </label>
-      <More open={Object.keys(filters).some((name) => name !== 'q' && name !== 'status')}>
+      <More open={Object.keys(filters).some((name) => !['q', 'status', 'voted'].includes(name))}>
         {FIELDS.map((name) => (
           <label key={name}>
             {name.replace('_id', '')}

@@ -11,6 +11,8 @@ export type Action =
   | 'news'
   | 'undo'
   | 'reveal'
+  | 'choose'
+  | 'choose_all'
   | `comment ${number}`
   | 'search'
   | 'help'
@@ -38,18 +40,27 @@ interface Binding {
 }
 
 /** The queue is beside the call on a wide window, so its keys work on both pages. */
-const REVIEW: readonly Page[] = ['queue', 'thread']
+const REVIEW: readonly Page[] = ['queue', 'thread', 'several']
+/** A call, or several at once. */
+const CALLS: readonly Page[] = ['thread', 'several']
 const LISTS: readonly Page[] = [...REVIEW, 'history', 'webhooks']
 
 /** All keys, as the help lists them. */
 export const BINDINGS: readonly Binding[] = [
   { keys: 'j', action: 'next', does: 'Next', on: LISTS },
   { keys: 'k', action: 'previous', does: 'Previous', on: LISTS },
-  { keys: 'a', action: 'approve', does: 'Approve, or show the next part that was not seen', on: ['thread'] },
-  { keys: 'r', action: 'reject', does: 'Reject', on: ['thread'] },
-  { keys: 'c', action: 'request_changes', does: 'Request changes', on: ['thread'] },
-  { keys: 'v', action: 'reveal', does: 'Reveal the hidden values', on: ['thread'] },
+  { keys: 'a', action: 'approve', does: 'Approve, or show the next part that was not seen', on: CALLS },
+  { keys: 'r', action: 'reject', does: 'Reject', on: CALLS },
+  { keys: 'c', action: 'request_changes', does: 'Request changes', on: CALLS },
+  { keys: 'v', action: 'reveal', does: 'Reveal the hidden values', on: CALLS },
   { keys: 'd', action: 'diff', does: 'What changed since another revision', on: ['thread'] },
+  { keys: 'x', action: 'choose', does: 'Choose this call, of several that are alike', on: REVIEW },
+  {
+    keys: 'X',
+    action: 'choose_all',
+    does: 'Show the calls that are alike; there: choose all that were seen',
+    on: REVIEW,
+  },
   { keys: 'n', action: 'news', does: 'Add the new calls to the list', on: REVIEW },
   { keys: 'u', action: 'undo', does: 'Take the last vote back, within five seconds' },
   { keys: '/', action: 'search', does: 'Search' },
@@ -74,7 +85,7 @@ const savedComment = ({ key, repeated }: Stroke): Struck =>
 export function strike(stroke: Stroke, page: Page, pending: boolean): Struck {
   if (stroke.modified || (stroke.typing && stroke.key !== 'Escape')) return { pending: false }
   if (stroke.key === 'g' && !pending) return { pending: true }
-  if (page === 'thread' && SAVED.test(stroke.key)) return savedComment(stroke)
+  if (CALLS.includes(page) && SAVED.test(stroke.key)) return savedComment(stroke)
   const keys = pending ? `g ${stroke.key}` : stroke.key
   const found = BINDINGS.find((one) => one.keys === keys && (one.on?.includes(page) ?? true))
   if (found === undefined || (stroke.repeated && !MOVES.includes(found.action))) return { pending: false }

@@ -2,12 +2,14 @@ import type { ComponentChildren } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { handleKeys } from '../keyboard/keyboard.ts'
 import { takeFocus } from '../shell/heading.tsx'
-import { ProblemNote } from '../wire/problem.tsx'
+import { ProblemNote, ProblemState } from '../wire/problem.tsx'
 import type { ListState } from './list-state.ts'
 
 interface ListProps<T> {
   readonly state: Omit<ListState<T>, 'address'>
   readonly label: string
+  /** The name of the list in a sentence; without it, `the list`. */
+  readonly name?: string
   /** Draws one row. */
   readonly row?: (item: T) => ComponentChildren
   readonly retry: () => void
@@ -22,13 +24,13 @@ interface ListProps<T> {
 
 /** Rows, one of which has the focus. The keys j and k move the focus, and Enter opens the row. */
 export function List<T>({ state, label, row, rows: parts, step = move, ...others }: ListProps<T>) {
-  const { retry, more, empty } = others
+  const { retry, more, empty, name = 'the list' } = others
   const { items, loading, problem, cursor, unreadable } = state
   useLayoutEffect(() => handleKeys({ next: () => step(1), previous: () => step(-1) }), [])
   useLayoutEffect(returnToRow, [items.length > 0])
   return (
     <section aria-label={label} aria-busy={loading}>
-      {problem && <ProblemNote problem={problem} retry={retry} />}
+      {problem && items.length > 0 && <ProblemNote problem={problem} retry={retry} />}
       {unreadable.length > 0 && (
         <p class="note bad">
           The store cannot read {unreadable.join(', ')}. Report this to the operator of the gateway.
@@ -39,9 +41,7 @@ export function List<T>({ state, label, row, rows: parts, step = move, ...others
           {parts ? parts(items) : <ol class="rows">{items.map((item) => row?.(item))}</ol>}
         </div>
       )}
-      {items.length === 0 &&
-        !problem &&
-        (loading ? <p class="empty">Loading…</p> : <div class="empty">{empty}</div>)}
+      {items.length === 0 && <Nothing state={state} retry={retry} empty={empty} name={name} />}
       {more && cursor && (
         <button class="more" disabled={loading} onClick={() => void moreFrom(items.length, more)}>
           Load more
@@ -50,6 +50,28 @@ export function List<T>({ state, label, row, rows: parts, step = move, ...others
     </section>
   )
 }
+
+type NothingProps = Pick<ListProps<unknown>, 'retry' | 'empty'> & {
+  readonly state: Pick<ListState<unknown>, 'problem' | 'loading'>
+  readonly name: string
+}
+
+/** A list without items: it could not be read, it still loads, or it is empty. */
+function Nothing({ state: { problem, loading }, retry, empty, name }: NothingProps) {
+  if (problem) return <ProblemState problem={problem} retry={retry} what={name} />
+  return loading ? <Loading what={name} /> : <div class="state">{empty}</div>
+}
+
+interface LoadingProps {
+  readonly what: string
+}
+
+/** Appears only after a moment, so that a quick answer makes nothing flash. */
+export const Loading = ({ what }: LoadingProps) => (
+  <div class="state loading">
+    <h2>Loading {what}…</h2>
+  </div>
+)
 
 /** Loads more, then moves the focus to the first new row, or to the error, which is far above. */
 async function moreFrom(count: number, more: () => Promise<void>): Promise<void> {

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
-import type { VoteRequest } from '../../contract/review-requests.ts'
+import type { VoteResults } from '../../contract/display.ts'
+import type { VoteRequest, VotesRequest } from '../../contract/review-requests.ts'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { me, onSigningOut } from '../session/session.ts'
 import { announce } from '../shell/announce.tsx'
@@ -12,11 +13,20 @@ export interface Held {
   readonly line: string
   readonly digest: string
   readonly body: VoteRequest
+  /** The calls of a vote on several calls, of which `thread` is the first. */
+  readonly several?: VotesRequest['votes']
+  /** The calls of a vote on several calls that the gateway refused, and why. */
+  readonly refused?: readonly Refused[]
   /** The time at which it is sent, ms since 1970. Absent for a vote that could not be sent. */
   readonly sentAt?: number
   readonly sending?: boolean
   /** Why it was not sent or not counted. */
   readonly problem?: Refusal
+}
+
+export interface Refused {
+  readonly thread: string
+  readonly why: string
 }
 
 /** The time during which a vote can be taken back, ms. */
@@ -31,10 +41,14 @@ const OUTLASTS_BYTES = 60_000
 export const outbox = signal<readonly Held[]>([])
 /** True while a vote waits or is being sent. */
 export const isHeld = (thread: string): boolean =>
-  outbox.value.some((one) => one.thread === thread && one.problem === undefined)
+  outbox.value.some((one) => one.problem === undefined && !one.refused && concerns(one, thread))
+
+const concerns = ({ thread, several }: Held, id: string): boolean =>
+  several ? several.some(({ thread_id }) => thread_id === id) : thread === id
 export const isRevised = ({ problem }: Held): boolean => problem?.status === PRECONDITION_FAILED
 
-type Heard = (answer: Outcome<ThreadView>) => void
+type Answer = Outcome<ThreadView | VoteResults>
+type Heard = (answer: Answer) => void
 const heard = new Map<string, Heard>()
 const timers = new Map<string, ReturnType<typeof setTimeout>>()
 
@@ -48,11 +62,27 @@ export function hold(vote: Held, told: Heard): void {
   )
 }
 
+/** A vote that the reviewer took back. Signing out forgets it. */
+interface TakenBack {
+  readonly thread: string
+  readonly line: string
+  readonly decision: VoteRequest['decision']
+  readonly at: string
+}
+
+const MOST_KEPT = 20
+
+/** The votes of this tab that were taken back, latest first. */
+export const takenBack = signal<readonly TakenBack[]>([])
+
 /** Takes back the newest vote that still waits. */
 export function undo(): void {
   const last = outbox.value.findLast(({ sentAt, sending }) => sentAt !== undefined && !sending)
   if (last === undefined) return
-  drop(last.thread)
+  const { thread, line, body } = last
+  const one = { thread, line, decision: body.decision, at: new Date().toISOString() }
+  takenBack.value = [one, ...takenBack.value].slice(0, MOST_KEPT)
+  drop(thread)
   announce('Your vote was taken back')
 }
 
@@ -77,24 +107,39 @@ async function sendOnce(thread: string, room: number): Promise<void> {
   const vote = outbox.value.find((one) => one.thread === thread)
   if (vote === undefined) return
   clearTimeout(timers.get(thread))
-  const { line, body, digest } = vote
-  const rest = { thread, line, body, digest }
+  const { sentAt: _, problem: __, ...rest } = vote
   put({ ...rest, sending: true })
-  const path = `review/threads/${encodeURIComponent(thread)}/votes` as const
-  const keepalive = bytesOf(body) < room
-  const answer = await call<ThreadView>('POST', path, { body, digest, keepalive })
-  if (answer.ok) drop(thread)
+  const answer = await request(rest, room)
+  const refused = answer.ok ? refusedIn(answer.body) : []
+  if (refused.length > 0) put({ ...rest, refused })
+  else if (answer.ok) drop(thread)
   else if (isUnknown(answer.problem) || answer.problem.code === ALREADY)
     await reconcile({ ...rest, problem: answer.problem })
   else put({ ...rest, problem: answer.problem })
   heard.get(thread)?.(answer)
 }
 
-const bytesOf = (body: VoteRequest): number => new TextEncoder().encode(JSON.stringify(body)).length
+function request({ thread, digest, body, several }: Held, room: number): Promise<Answer> {
+  const { decision, comment } = body
+  const together = several && { decision, votes: several, ...(comment !== undefined && { comment }) }
+  const keepalive = bytesOf(together ?? body) < room
+  if (together) return call<VoteResults>('POST', 'review/votes', { body: together, keepalive })
+  const path = `review/threads/${encodeURIComponent(thread)}/votes` as const
+  return call<ThreadView>('POST', path, { body, digest, keepalive })
+}
+
+function refusedIn(body: ThreadView | VoteResults): Refused[] {
+  if (!('results' in body)) return []
+  return body.results.flatMap(({ thread_id: thread, problem }) =>
+    problem ? [{ thread, why: problem.detail }] : [],
+  )
+}
+
+const bytesOf = (body: object): number => new TextEncoder().encode(JSON.stringify(body)).length
 
 /** Sends all votes that wait, because the page or the session is being left, and awaits those that are being sent. */
 async function sendAll(): Promise<void> {
-  const waiting = outbox.value.filter(({ problem }) => problem === undefined)
+  const waiting = outbox.value.filter(({ problem, refused }) => problem === undefined && !refused)
   await Promise.all(waiting.map(({ thread }) => send(thread, OUTLASTS_BYTES / waiting.length)))
 }
 
@@ -135,19 +180,32 @@ export function startOutbox(): () => void {
   key = `votes ${me.value?.tenant}/${me.value?.reviewer}`
   addEventListener('pagehide', leave)
   onSigningOut(emptied)
-  const kept = storedVotes().filter(({ thread }) => !isHeld(thread))
+  const kept = storedVotes().filter(({ thread, refused }) => !isHeld(thread) && !refused)
   void Promise.all(kept.map(reconcile))
   return () => removeEventListener('pagehide', leave)
 }
 
-async function reconcile({ thread, line, digest, body, problem = NOT_SENT }: Held): Promise<void> {
+async function reconcile(vote: Held): Promise<void> {
+  const { thread, body, several = [], problem = NOT_SENT } = vote
+  const { sentAt: _, sending: __, refused: ___, ...rest } = vote
+  if (vote.several === undefined) {
+    if (await isOver(thread, body)) drop(thread)
+    else put({ ...rest, problem })
+    return
+  }
+  const over = await Promise.all(several.map((one) => isOver(one.thread_id, { ...body, ...one })))
+  const left = several.filter((_one, i) => over[i] !== true)
+  if (left.length === 0) drop(thread)
+  else put({ ...rest, several: left, problem })
+}
+
+/** True when the vote has arrived, or its call is gone. */
+async function isOver(thread: string, { revision, decision }: VoteRequest): Promise<boolean> {
   const answer = await get<ThreadView>(`review/threads/${encodeURIComponent(thread)}`)
   const arrived = answer.body?.votes.some(
-    (one) =>
-      one.reviewer === me.value?.reviewer && one.revision === body.revision && one.decision === body.decision,
+    (one) => one.reviewer === me.value?.reviewer && one.revision === revision && one.decision === decision,
   )
-  if (arrived || answer.problem?.status === NOT_FOUND) drop(thread)
-  else put({ thread, line, digest, body, problem })
+  return arrived === true || answer.problem?.status === NOT_FOUND
 }
 
 function storedVotes(): Held[] {

@@ -7,11 +7,12 @@ const WORDS = { approve: 'approve', reject: 'reject', request_changes: 'request 
 
 /** The votes that have not arrived: the newest that can be taken back, and each that was not sent or not counted. */
 export function UndoRow() {
-  const waiting = outbox.value.filter(({ problem }) => problem === undefined)
+  const waiting = outbox.value.filter(({ problem, refused }) => problem === undefined && !refused)
   const newest = waiting.at(-1)
   return (
     <div class="undo-rows">
       {outbox.value.map((vote) => vote.problem && <NotSent key={vote.thread} vote={vote} />)}
+      {outbox.value.map((vote) => vote.refused && <PartlyRefused key={`of ${vote.thread}`} vote={vote} />)}
       {newest && <Waiting key="newest" vote={newest} others={waiting.length - 1} />}
     </div>
   )
@@ -43,7 +44,7 @@ function Waiting({ vote: { body, line, sentAt }, others }: WaitingProps) {
 }
 
 function NotSent({ vote }: { readonly vote: Held }) {
-  const { thread, body, line, problem } = vote
+  const { thread, body, line, problem, several } = vote
   const link = `#/thread/${thread}`
   if (isRevised(vote)) {
     return (
@@ -60,7 +61,8 @@ function NotSent({ vote }: { readonly vote: Held }) {
   return (
     <div class="undo bad" role="alert">
       <p>
-        <b>1 vote was not sent:</b> {WORDS[body.decision]} <AgentText text={line} />. {problem?.title}.
+        <b>{several ? `${several.length} votes were` : '1 vote was'} not sent:</b> {WORDS[body.decision]}{' '}
+        <AgentText text={line} />. {problem?.title}.
       </p>
       {canSendAgain(vote) ? (
         <button onClick={() => void send(thread)}>Send it</button>
@@ -70,6 +72,32 @@ function NotSent({ vote }: { readonly vote: Held }) {
         </a>
       )}
       <button onClick={() => drop(thread)}>Drop it</button>
+    </div>
+  )
+}
+
+const MOST_NAMED = 3
+
+/** A vote on several calls, of which the gateway refused some. */
+function PartlyRefused({
+  vote: { thread, body, line, several = [], refused = [] },
+}: {
+  readonly vote: Held
+}) {
+  const counted = several.length - refused.length
+  return (
+    <div class="undo bad" role="alert">
+      <p>
+        <b>
+          You {SAID[body.decision]} {counted} of <AgentText text={line} />, and {refused.length}{' '}
+          {refused.length === 1 ? 'was' : 'were'} refused:
+        </b>{' '}
+        <AgentText text={[...new Set(refused.map(({ why }) => why))].slice(0, MOST_NAMED).join('; ')} />.
+      </p>
+      <a class="button" href={`#/thread/${refused[0]?.thread}`} onClick={() => drop(thread)}>
+        Show {refused.length === 1 ? 'it' : 'the first'}
+      </a>
+      <button onClick={() => drop(thread)}>OK</button>
     </div>
   )
 }

@@ -81,10 +81,13 @@ function Filtering({ filters }: { readonly filters: Filters }) {
       <button aria-pressed={filters.claimed === 'me'} onClick={() => toggle('claimed', 'me')}>
         Claimed by me
       </button>
+      <button aria-pressed={filters.asked === 'stopped'} onClick={() => toggle('asked', 'stopped')}>
+        No agent waits for it any more
+      </button>
       <div class="fields">
-        {(['tool', 'agent', 'group'] as const).map((name) => (
+        {(['q', 'tool', 'agent', 'group', 'task_id'] as const).map((name) => (
           <label key={name}>
-            {name}
+            {name === 'q' ? 'words' : name.replace('_id', '')}
             <Field type="text" value={filters[name]} set={(value) => set(name, value)} />
           </label>
         ))}

@@ -6,7 +6,9 @@ import { me } from '../session/session.ts'
 import { AgentText } from '../text/agent-text.tsx'
 import { HeadingLine } from '../text/heading-line.tsx'
 import { placeName, shortened, STATES } from '../text/because-text.ts'
-import { Due } from '../time/countdown.tsx'
+import { hasStopped } from '../time/asked.ts'
+import { Ago, Due } from '../time/countdown.tsx'
+import { readAt } from './queue-state.ts'
 import { statusOf } from './thread-row.tsx'
 
 interface ItemProps {
@@ -100,8 +102,8 @@ function Value({ of }: { readonly of: Because }) {
 }
 
 /** The approvals, and one short fact at the end of the second line. */
-function Side({ thread: { claim, revision, approvals, mine, groups } }: Pick<ItemProps, 'thread'>) {
-  const who = claim && (claim.reviewer === me.value?.reviewer ? 'you' : (claim.name ?? claim.reviewer))
+function Side({ thread }: Pick<ItemProps, 'thread'>) {
+  const { approvals, mine, groups } = thread
   return (
     <span class="side">
       {(approvals.required > 1 || !mine) && (
@@ -110,8 +112,21 @@ function Side({ thread: { claim, revision, approvals, mine, groups } }: Pick<Ite
           {!mine && ` from ${groups.join(' and ')}`}
         </span>
       )}
-      {who !== undefined && <span class="tag">claimed by {who}</span>}
-      {who === undefined && revision > 1 && <span class="tag">revision {revision}</span>}
+      <Fact thread={thread} />
     </span>
   )
+}
+
+function Fact({ thread }: Pick<ItemProps, 'thread'>) {
+  const { claim, revision, asked_at } = thread
+  if (asked_at && hasStopped(thread, readAt.value)) {
+    return (
+      <span class="tag warn">
+        last asked <Ago at={asked_at} />
+      </span>
+    )
+  }
+  const who = claim && (claim.reviewer === me.value?.reviewer ? 'you' : (claim.name ?? claim.reviewer))
+  if (who !== undefined) return <span class="tag">claimed by {who}</span>
+  return revision > 1 ? <span class="tag">revision {revision}</span> : null
 }

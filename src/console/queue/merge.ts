@@ -1,6 +1,8 @@
 import type { ThreadSummary } from '../../contract/reviewer.ts'
 import type { Loaded } from '../list/list-state.ts'
 import type { Filters } from '../route/filters.ts'
+import { hasStopped } from '../time/asked.ts'
+import { now } from '../time/clock.ts'
 
 export interface Merged extends Loaded<ThreadSummary> {
   /** True when the thread waits and is not in the list. */
@@ -39,6 +41,7 @@ export function matches(thread: ThreadSummary, filters: Filters, me: string): bo
     same.every(([want, is]) => want === undefined || want === is) &&
     (filters.group === undefined || [...thread.groups, ...thread.escalated_to].includes(filters.group)) &&
     (filters.mine === undefined || thread.mine) &&
+    (filters.asked === undefined || hasStopped(thread, now.peek())) &&
     (filters.claimed === undefined || thread.claim?.reviewer === (filters.claimed === 'me' ? me : undefined))
   )
 }

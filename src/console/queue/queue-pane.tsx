@@ -4,7 +4,7 @@ import { UndoRow } from '../outbox/undo-row.tsx'
 import { List, move } from '../list/list.tsx'
 import type { Filters } from '../route/filters.ts'
 import { RISKS, RiskMark } from '../risk/risk-mark.tsx'
-import { route } from '../route/router.ts'
+import { go, route } from '../route/router.ts'
 import { waiting } from '../session/counts.ts'
 import { spoken } from '../text/because-text.ts'
 import { announce } from '../shell/announce.tsx'
@@ -14,6 +14,7 @@ import type { Row } from './equal-calls.ts'
 import { FilterBar } from './filter-bar.tsx'
 import { Item } from './item.tsx'
 import {
+  alikeTo,
   fromQueue,
   isOver,
   isUnfolded,
@@ -31,14 +32,18 @@ import {
 } from './queue-state.ts'
 
 /** The open call; undefined when only the list is open. */
-const openCall = (): string | undefined => (route.value.page === 'thread' ? route.value.thread : undefined)
+export const openCall = (): string | undefined => ('thread' in route.value ? route.value.thread : undefined)
 
 /** Moves by one row. Beside a call, the next call opens; in a narrow window only the focus moves. */
 export function stepBy(by: number): void {
   const from = openCall()
   if (from === undefined && !wide.value) return move(by)
   const next = neighbour(from, by)
-  if (next === undefined || !fromQueue()) return
+  if (next !== undefined && fromQueue()) openRow(next)
+}
+
+/** Opens a call of the list, and leads to its row. */
+export function openRow(next: ThreadSummary): void {
   openInstead(next.thread_id)
   const link = document.querySelector<HTMLElement>(`.item a[href="#/thread/${next.thread_id}"]`)
   link?.focus({ preventScroll: true })
@@ -64,6 +69,7 @@ export function QueuePane({ filters }: { readonly filters: Filters }) {
         <List
           state={{ ...state.value, items: rows.value }}
           label="Waiting threads"
+          name="the queue"
           rows={(all) => <Rows all={all} />}
           step={stepBy}
           more={moreOfQueue}
@@ -140,10 +146,20 @@ function Equal({ first, others, current, stop, named }: EqualProps) {
     unfolded.value = next
   }
   const count = [first, ...others].filter((one) => !isOver(one)).length
-  const more = others.length > 0 && (
-    <button class="tag" aria-expanded={open} onClick={toggle}>
-      {open ? 'Fold' : `${count} equal`}
-    </button>
+  const alike = alikeTo(first)
+  const more = (
+    <>
+      {others.length > 0 && (
+        <button class="tag" aria-expanded={open} onClick={toggle}>
+          {open ? 'Fold' : `${count} equal`}
+        </button>
+      )}
+      {alike.length > Math.max(count, 1) && alike[0] === first && (
+        <button class="tag" onClick={() => go({ page: 'several', thread: first.thread_id })}>
+          {alike.length} alike
+        </button>
+      )}
+    </>
   )
   return (
     <>
@@ -171,14 +187,14 @@ function enter(event: MouseEvent, id: string): void {
 }
 
 function AllDone() {
-  return <p class="big">Nothing needs your vote; new calls appear here by themselves.</p>
+  return <h2>Nothing needs your vote; new calls appear here by themselves.</h2>
 }
 
 function NothingHere() {
   return (
     <>
-      <p class="big">None of the {waiting.value} waiting calls fits these filters.</p>
-      <p>
+      <h2>None of the {waiting.value} waiting calls fits these filters.</h2>
+      <p class="acts">
         <a class="button" href="#/queue">
           Clear the filters
         </a>

@@ -1,10 +1,10 @@
 import { computed, signal } from '@preact/signals'
 import type { ThreadChange, ThreadSummary } from '../../contract/reviewer.ts'
-import { hashOf } from '../route/route.ts'
 import { list as lastList, refine, route } from '../route/router.ts'
 import type { Filters } from '../route/filters.ts'
 import { me } from '../session/session.ts'
 import { isHeld } from '../outbox/outbox.ts'
+import { now } from '../time/clock.ts'
 import { announce } from '../shell/announce.tsx'
 import { foldEqual, type Row } from './equal-calls.ts'
 import { matches, merge } from './merge.ts'
@@ -25,6 +25,8 @@ export const unfolded = signal<ReadonlySet<string>>(new Set())
 /** Changes that arrived during a load. The answer to the load may be older. */
 const meanwhile: ThreadChange[] = []
 let filters: Filters = {}
+/** The time of the last load, ms since 1970. */
+export const readAt = signal(0)
 
 export const rows = computed((): readonly Row[] => foldEqual(queue.state.value.items))
 const drawn = computed(() =>
@@ -59,11 +61,21 @@ export const isOver = (thread: ThreadSummary): boolean =>
 
 export const needsMe = (thread: ThreadSummary): boolean => thread.mine && !isOver(thread)
 
+/**
+ * The loaded calls that are alike and need the reviewer's vote, in their order. A call of critical risk has none, and a
+ * browser must be able to compute digests.
+ */
+export function alikeTo({ alike, risk }: ThreadSummary): readonly ThreadSummary[] {
+  if (alike === undefined || risk === 'critical' || globalThis.crypto?.subtle === undefined) return []
+  return queue.state.value.items.filter((one) => one.alike === alike && needsMe(one))
+}
+
 /** Loads the list from its start, with the calls that arrived. */
 export async function loadQueue(next: Filters = filters): Promise<void> {
   filters = next
   news.value = []
   await queue.load(addressOf(waiting()))
+  readAt.value = now.peek()
   gone.value = new Set()
   sections.clear()
   queue.state.value.items.forEach(sectionOf)
@@ -149,8 +161,8 @@ export function nextFor(id: string): ThreadSummary | undefined {
 
 /** Opens a call in place of the open one, so that Back leads to where the reviewer came from. */
 export function openInstead(thread: string): void {
-  const next = { page: 'thread', thread } as const
-  if (hashOf(route.value) !== hashOf(next)) refine(next)
+  const { value: here } = route
+  if (here.page !== 'thread' || here.thread !== thread) refine({ page: 'thread', thread })
 }
 
 /** True when calls are opened from the queue, and not from a list of another page. */

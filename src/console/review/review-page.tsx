@@ -1,8 +1,8 @@
 import { useLayoutEffect } from 'preact/hooks'
-import type { ThreadState } from '../call/thread-state.ts'
 import { handleKeys } from '../keyboard/keyboard.ts'
-import { QueuePane } from '../queue/queue-pane.tsx'
+import { openCall, QueuePane } from '../queue/queue-pane.tsx'
 import {
+  alikeTo,
   catchUpQueue,
   fromQueue,
   hear,
@@ -13,11 +13,12 @@ import {
 } from '../queue/queue-state.ts'
 import { type Filters, queryOf } from '../route/filters.ts'
 import type { Route } from '../route/route.ts'
-import { list } from '../route/router.ts'
+import { go, list, refine, route } from '../route/router.ts'
 import { spoken } from '../text/because-text.ts'
 import { announce } from '../shell/announce.tsx'
 import { takeFocus } from '../shell/heading.tsx'
 import { advances, wide } from '../shell/preferences.ts'
+import { SeveralPane } from '../several/several-pane.tsx'
 import { CallPane } from '../thread/call-pane.tsx'
 import { listen } from '../wire/stream.ts'
 
@@ -42,14 +43,29 @@ export function ReviewPage({ filters, thread }: ReviewProps) {
   }, [queryOf(filters)])
   const both = wide.value && fromQueue()
   useLayoutEffect(
-    () => handleKeys({ news: () => void loadQueue(), ...(both && thread !== undefined && { back: toRow }) }),
+    () =>
+      handleKeys({
+        news: () => void loadQueue(),
+        choose: () => openAlike(true),
+        choose_all: () => openAlike(false),
+        ...(both && thread !== undefined && { back: toRow }),
+      }),
     [both, thread],
   )
+  const several = route.value.page === 'several'
   return (
     <>
       {(both || thread === undefined) && <QueuePane filters={filters} />}
-      {thread !== undefined && (
-        <CallPane key={thread} id={thread} voted={(voted) => advance(thread, voted)} />
+      {thread !== undefined && several && (
+        <SeveralPane
+          key={`several ${thread}`}
+          id={thread}
+          first={preselected === thread ? thread : undefined}
+          voted={() => advance(thread)}
+        />
+      )}
+      {thread !== undefined && !several && (
+        <CallPane key={thread} id={thread} voted={({ left }) => left || advance(thread)} />
       )}
       {both && thread === undefined && queue.state.value.items.length > 0 && (
         <div class="state">
@@ -63,10 +79,26 @@ export function ReviewPage({ filters, thread }: ReviewProps) {
 /** Leads from the call to its row. */
 const toRow = (): void => document.querySelector<HTMLElement>('.item [aria-current]')?.focus()
 
-/** Opens the next call that needs this reviewer's vote, unless the reviewer has left the call. */
-function advance(id: string, { left }: ThreadState): void {
+/** The call that the reviewer chose before its table opened. */
+let preselected: string | undefined
+
+/** Opens the table of the calls that are like the open one, or like the one with the focus. */
+function openAlike(chosen: boolean): void {
+  const focused = document.activeElement?.closest('.item')?.querySelector('a')?.getAttribute('href')
+  const id = openCall() ?? focused?.replace('#/thread/', '')
+  const call = queue.state.value.items.find(({ thread_id }) => thread_id === id)
+  if (call === undefined) return
+  if (alikeTo(call).length < 2) return announce('No other call is like this one')
+  preselected = chosen ? call.thread_id : undefined
+  const table = { page: 'several', thread: call.thread_id } as const
+  if (route.value.page === 'thread') refine(table)
+  else go(table)
+}
+
+/** Opens the next call that needs this reviewer's vote. */
+function advance(id: string): void {
   const next = nextFor(id)
-  if (!advances.value || left || next === undefined || !fromQueue()) return
+  if (!advances.value || next === undefined || !fromQueue()) return
   const said = document.querySelector('.note strong')?.textContent ?? ''
   openInstead(next.thread_id)
   announce(`${said} Now: ${next.risk}, ${spoken(next.heading.line)}`)

@@ -13,6 +13,8 @@ const NAMES: readonly FilterName[] = [
   'task_id',
   'mine',
   'claimed',
+  'asked',
+  'voted',
   'sort',
   'since',
   'until',

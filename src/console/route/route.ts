@@ -4,7 +4,10 @@ import { type Filters, filtersOf, searchOf } from './filters.ts'
 /** The page in the fragment of the address. */
 export type Route =
   | { readonly page: 'queue' | 'history'; readonly filters: Filters }
-  | { readonly page: 'thread'; readonly thread: string }
+  /** `filters` belong to the queue beside the call. */
+  | { readonly page: 'thread'; readonly thread: string; readonly filters?: Filters }
+  /** The calls that are alike, of which `thread` is one. */
+  | { readonly page: 'several'; readonly thread: string; readonly filters?: Filters }
   | { readonly page: 'policies' | 'agents' }
   /** `link` names a recipe or contains a bundle (src/playground/link.ts). */
   | { readonly page: 'playground'; readonly link?: string }
@@ -19,13 +22,20 @@ export const DELIVERY_STATES: readonly DeliveryState[] = ['waiting', 'delivered'
 export function routeOf(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#?\/?/, '').split(/\?(.*)/s)
   const [page, rest = ''] = path.split(/\/(.*)/s)
-  if (page === 'thread' && rest !== '') return { page, thread: decoded(rest) }
+  if (isOfCalls(page) && rest !== '') return callRoute(page, decoded(rest), filtersOf(search))
   if (page === 'history') return { page, filters: filtersOf(search) }
   if (page === 'policies' || page === 'agents') return { page }
   if (page === 'playground') return playgroundRoute(search)
   if (page === 'webhooks') return webhooksRoute(decoded(rest), new URLSearchParams(search).get('state'))
   if (page === 'sign-in') return signInRoute(decoded(rest), new URLSearchParams(search).get('problem'))
   return { page: 'queue', filters: filtersOf(search) }
+}
+
+const isOfCalls = (page: string | undefined): page is 'thread' | 'several' =>
+  page === 'thread' || page === 'several'
+
+function callRoute(page: 'thread' | 'several', thread: string, filters: Filters): Route {
+  return { page, thread, ...(Object.keys(filters).length > 0 && { filters }) }
 }
 
 const playgroundRoute = (link: string): Route => ({ page: 'playground', ...(link !== '' && { link }) })
@@ -44,7 +54,8 @@ function webhooksRoute(webhook: string, asked: string | null): Route {
 }
 
 export function hashOf(route: Route): string {
-  if (route.page === 'thread') return `#/thread/${encodeURIComponent(route.thread)}`
+  if ('thread' in route)
+    return `#/${route.page}/${encodeURIComponent(route.thread)}${searchOf(route.filters ?? {})}`
   if (route.page === 'webhooks' && route.webhook !== undefined)
     return `#/webhooks/${encodeURIComponent(route.webhook)}${route.state ? `?state=${route.state}` : ''}`
   if (route.page === 'playground' && route.link !== undefined) return `#/playground?${route.link}`
@@ -53,7 +64,7 @@ export function hashOf(route: Route): string {
 
 /** The page to which Escape leads. For a thread, this is the `list` from which the thread was opened. */
 export function above(route: Route, list: Route): Route {
-  if (route.page === 'thread') return list
+  if ('thread' in route) return list
   if (route.page === 'playground') return { page: 'policies' }
   return 'webhook' in route ? { page: 'webhooks' } : { page: 'queue', filters: {} }
 }

@@ -15,20 +15,35 @@ function follow(): void {
   const next = routeOf(location.hash)
   // keeps the one-time token out of the address and the history
   if (next.page === 'sign-in') history.replaceState(null, '', '#/queue')
-  enter(next)
+  const whole = withList(next)
+  if (whole !== next) history.replaceState(null, '', hashOf(whole))
+  enter(whole)
 }
 
+/** The address of a call with the filters of the queue beside it, so that a reload and a bookmark keep them. */
+function withList(next: Route): Route {
+  if (!('thread' in next) || next.filters || list.page !== 'queue') return next
+  const { filters } = list
+  return Object.keys(filters).length > 0 ? { ...next, filters } : next
+}
+
+/** The page that was open before the sign-in page. */
+export let before: Route = route.value
+
 function enter(next: Route): void {
-  if ('filters' in next) list = next
+  if (next.page !== 'sign-in') before = next
+  if (next.page === 'queue' || next.page === 'history') list = next
+  else if ('thread' in next && next.filters) list = { page: 'queue', filters: next.filters }
   route.value = next
 }
 
 export function go(next: Route): void {
-  location.hash = hashOf(next)
+  location.hash = hashOf(withList(next))
 }
 
 /** Replaces the address of the same page, so that filters add no entries to the history. */
 export function refine(next: Route): void {
-  history.replaceState(null, '', hashOf(next))
-  enter(next)
+  const whole = withList(next)
+  history.replaceState(null, '', hashOf(whole))
+  enter(whole)
 }

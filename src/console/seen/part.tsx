@@ -12,10 +12,10 @@ interface PartProps {
   readonly children: ComponentChildren
 }
 
-/** A part to see, with a sign while it was not seen. */
-export function Part({ name, children }: PartProps) {
+/** Makes an element a part to see. Returns its reference, and the context of its content. */
+export function usePart<E extends HTMLElement>(name: string) {
   const parts = useContext(PartsContext)
-  const element = useRef<HTMLDivElement>(null)
+  const element = useRef<E>(null)
   const [hinder, setHinder] = useState<Hinder | undefined>(undefined)
   useLayoutEffect(() => {
     if (!parts || !element.current) return undefined
@@ -23,6 +23,12 @@ export function Part({ name, children }: PartProps) {
     setHinder(() => part.hinder)
     return part.remove
   }, [parts, name])
+  return { element, hinder, parts }
+}
+
+/** A part to see, with a sign while it was not seen. */
+export function Part({ name, children }: PartProps) {
+  const { element, hinder, parts } = usePart<HTMLDivElement>(name)
   return (
     <div class="part" ref={element}>
       {parts?.missing.value.includes(name) && <span class="seen not">not seen</span>}

@@ -19,15 +19,19 @@ const LOOK_EVERY_MS = 100
 /** The time between the last part and the first approval, ms, so that a key pressed for a part does not approve. */
 export const PAUSE_MS = 400
 
-/** The parts of the shown revision, in their order on the page, and which of them were seen. */
-export function createParts() {
+/**
+ * The parts of the shown revision, in their order on the page, and which of them were seen.
+ *
+ * @param isNeeded true for the parts that an approval needs now
+ */
+export function createParts(isNeeded: (name: string) => boolean = () => true) {
   const parts = signal<readonly Part[]>([])
   const seen = signal<ReadonlySet<string>>(new Set())
   /** True from `PAUSE_MS` after the last part was seen. */
   const ready = signal(false)
   const missing = computed(() => {
     const names = parts.value.map(({ name }) => name)
-    return [...new Set(names)].filter((name) => !seen.value.has(name))
+    return [...new Set(names)].filter((name) => !seen.value.has(name) && isNeeded(name))
   })
   let completeAt: number | undefined
   let last = -Infinity

@@ -3,6 +3,8 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 
 interface DialogProps {
   readonly title: string
+  /** True for a dialog with a table. */
+  readonly wider?: boolean
   readonly close: () => void
   readonly children: ComponentChildren
 }
@@ -11,7 +13,7 @@ interface DialogProps {
  * A modal dialog of the browser. The dialog keeps the focus and closes on Escape. The focus then returns to the earlier
  * element. `cancel` fires with the key, and `close` a moment later, perhaps after the next key.
  */
-export function Dialog({ title, close, children }: DialogProps) {
+export function Dialog({ title, wider = false, close, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   useLayoutEffect(() => {
     const before = document.activeElement
@@ -21,7 +23,13 @@ export function Dialog({ title, close, children }: DialogProps) {
     }
   }, [])
   return (
-    <dialog ref={element} aria-labelledby="dialog-title" onCancel={close} onClose={close}>
+    <dialog
+      ref={element}
+      class={wider ? 'wider' : undefined}
+      aria-labelledby="dialog-title"
+      onCancel={close}
+      onClose={close}
+    >
       <h2 id="dialog-title" tabIndex={-1} autofocus>
         {title}
       </h2>

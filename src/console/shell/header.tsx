@@ -1,5 +1,5 @@
 import type { Me } from '../../contract/session.ts'
-import { waiting } from '../session/counts.ts'
+import { needsVote } from '../session/counts.ts'
 import { isAdmin } from '../session/session.ts'
 import type { Page } from '../route/route.ts'
 import { list, route } from '../route/router.ts'
@@ -25,7 +25,9 @@ export function Header({ me }: { readonly me: Me }) {
         {PAGES.filter(([page]) => page !== 'webhooks' || isAdmin()).map(([page, name]) => (
           <a key={page} href={`#/${page}`} aria-current={isHere(page) ? 'page' : undefined}>
             {name}
-            {page === 'queue' && waiting.value !== undefined && <span class="count">{waiting.value}</span>}
+            {page === 'queue' && needsVote.value !== undefined && (
+              <span class="count">{needsVote.value}</span>
+            )}
           </a>
         ))}
       </nav>
@@ -36,8 +38,7 @@ export function Header({ me }: { readonly me: Me }) {
 }
 
 /** True for the page that is open. A call belongs to the list from which it was opened. */
-const isHere = (page: Page): boolean =>
-  (route.value.page === 'thread' ? list.page : route.value.page) === page
+const isHere = (page: Page): boolean => ('thread' in route.value ? list.page : route.value.page) === page
 
 function Connection() {
   const state = link.value

@@ -2,7 +2,8 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { SIGN_IN_PROBLEMS } from '../../contract/sign-in-problems.ts'
 import type { SignInOptions } from '../../contract/session.ts'
-import { refine, route } from '../route/router.ts'
+import type { Route } from '../route/route.ts'
+import { before, refine, route } from '../route/router.ts'
 import { Heading } from '../shell/heading.tsx'
 import { get, type Refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
@@ -33,7 +34,9 @@ export function SignInPage() {
       else problem.value = answer.problem
     })
   }, [])
-  const leave = (): void => refine({ page: 'queue', filters: {} })
+  // a call that was open when the session ended
+  const call = useMemo(openedCall, [])
+  const leave = (): void => refine(call ?? { page: 'queue', filters: {} })
   const verifier = useMemo(takeVerifier, [])
   const use = async (link: string): Promise<void> => {
     if (busy.value) return
@@ -55,11 +58,7 @@ export function SignInPage() {
       <span class="seal" aria-hidden="true" />
       <Heading>Countersign</Heading>
       <p class="quiet">Agents propose. People decide.</p>
-      {ended.value && (
-        <p class="note" role="status">
-          Your session has ended. Nothing was lost: sign in again.
-        </p>
-      )}
+      {ended.value && <Ended to={call ? 'this call' : 'the queue'} />}
       {here.page === 'sign-in' && here.problem && <Returned code={here.problem} />}
       {problem.value && <ProblemNote problem={problem.value} />}
       {token && (
@@ -68,16 +67,39 @@ export function SignInPage() {
         </button>
       )}
       {me.value && <button onClick={leave}>Continue as {me.value.name}</button>}
+      <Ways sso={sso} hasLink={token !== undefined} leaveFor={leaveFor} />
+    </main>
+  )
+}
+
+interface WaysProps {
+  readonly sso: SignInOptions['single_sign_on']
+  readonly hasLink: boolean
+  readonly leaveFor: (url: string) => Promise<void>
+}
+
+/** Single sign-on, and the way to a link. */
+function Ways({ sso, hasLink, leaveFor }: WaysProps) {
+  return (
+    <>
       {sso && <button onClick={() => void leaveFor(sso.url)}>Sign in with {sso.label}</button>}
-      {!token && (
+      {!hasLink && (
         <p class="quiet">
           {sso ? 'Or ask' : 'Ask'} the operator of this gateway for a one-time link:{' '}
           <code>countersign login-link TENANT/YOU</code>
         </p>
       )}
-    </main>
+    </>
   )
 }
+
+const openedCall = (): Route | undefined => (ended.value && 'thread' in before ? before : undefined)
+
+const Ended = ({ to }: { readonly to: string }) => (
+  <p class="note" role="status">
+    Your session has ended; sign in, and you return to {to} and your comment.
+  </p>
+)
 
 /** The reason that single sign-on ended without a session. */
 function Returned({ code }: { readonly code: string }) {

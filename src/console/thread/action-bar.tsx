@@ -46,7 +46,7 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
 function Prepared(props: BarProps) {
   return (
     <>
-      <Saved {...props} />
+      <Saved comments={props.view.review.comments} insert={props.deciding.insert} />
       <Ready {...props} />
     </>
   )
@@ -95,14 +95,18 @@ function Write({ deciding, open }: WriteProps) {
   )
 }
 
+interface SavedProps {
+  readonly comments: readonly string[]
+  readonly insert: (index: number) => void
+}
+
 /** The saved comments of the level, which the keys 1 to 9 insert. */
-function Saved({ deciding, view }: BarProps) {
-  const { comments } = view.review
+export function Saved({ comments, insert }: SavedProps) {
   if (comments.length === 0) return null
   return (
     <div class="saved" role="group" aria-label="Saved comments">
       {comments.map((text, i) => (
-        <button key={text} title={text} onClick={() => deciding.insert(i)}>
+        <button key={text} title={text} onClick={() => insert(i)}>
           <kbd aria-hidden="true">{i + 1}</kbd> {text}
         </button>
       ))}
@@ -197,13 +201,19 @@ function Ready({ thread: { parts, hidden } }: Pick<BarProps, 'thread'>) {
   )
 }
 
+/** The reason that the reviewer cannot vote, and who can. */
 function WhyNot({ view }: { readonly view: ThreadView }) {
   if (view.status !== 'pending_review') return <p class="quiet">No decision is needed right now.</p>
   const others = view.who_can_vote.map(({ name }) => name).join(', ')
+  const who = others ? `${others} can vote` : 'no reviewer can, and it will be rejected when its time is up'
+  const { code, reason = 'you are not among its reviewers' } = view.can_vote
+  const why =
+    code === 'not_eligible'
+      ? `Only ${[...view.groups, ...view.escalated_to].join(' and ')} decides this call`
+      : `You cannot vote on this call, because ${reason}`
   return (
     <p>
-      <b>You cannot vote on this:</b> {view.can_vote.reason ?? 'you are not among its reviewers'}.{' '}
-      {others ? `${others} can.` : 'No reviewer can: it will be rejected when its time is up.'}
+      <b>{why}:</b> {who}; you can comment.
     </p>
   )
 }

@@ -6,10 +6,12 @@ import { PartsContext } from '../seen/part.tsx'
 import { RevealContext } from '../payload/payload-tree.tsx'
 import { UndoRow } from '../outbox/undo-row.tsx'
 import { PayloadPanel } from '../payload/payload-panel.tsx'
-import { leaveFrom } from '../list/list.tsx'
+import { leaveFrom, Loading } from '../list/list.tsx'
 import { RevisionChanges } from '../revisions/revision-changes.tsx'
 import type { Refusal } from '../wire/call.ts'
-import { ProblemNote } from '../wire/problem.tsx'
+import { hashOf } from '../route/route.ts'
+import { list } from '../route/router.ts'
+import { ProblemNote, ProblemState } from '../wire/problem.tsx'
 import { CALL, Heading, startReading } from '../shell/heading.tsx'
 import { listen } from '../wire/stream.ts'
 import { Acknowledge } from './acknowledge.tsx'
@@ -21,7 +23,7 @@ import { Discussion } from './discussion.tsx'
 import { EarlierCalls } from './earlier-calls.tsx'
 import { Evidence } from './evidence.tsx'
 import { Limits } from './limits.tsx'
-import { Outcome } from './notices.tsx'
+import { Gone, Outcome } from './notices.tsx'
 import { People } from './people.tsx'
 import { ThreadHeader } from './thread-header.tsx'
 import { createThread, type ThreadState } from '../call/thread-state.ts'
@@ -50,7 +52,7 @@ export function CallPane({ id, voted }: CallProps) {
         {problem ? (
           <Missing problem={problem} retry={() => void thread.load()} />
         ) : (
-          <p class="empty">Loading the call…</p>
+          <Loading what="the call" />
         )}
       </div>
     )
@@ -82,6 +84,7 @@ function Content({ thread, view, revision }: ContentProps) {
     <div class="scroll" tabIndex={0} role="region" aria-label="The call">
       <ThreadHeader view={view} thread={thread} />
       {problem && <ProblemNote problem={problem} retry={() => void thread.load()} />}
+      <Gone thread={thread} view={view} />
       <Outcome thread={thread} view={view} />
       <div class="body">
         <div>
@@ -119,7 +122,9 @@ function keysOf(thread: ThreadState, deciding: Deciding): Handlers {
   }
 }
 
-/** Reads the thread, and again after every change while it is open. */
+const READ_EVERY_MS = 60_000
+
+/** Reads the thread, again after every change while it is open, and once a minute. */
 function useReading(thread: ThreadState, id: string): void {
   useEffect(() => {
     leaveFrom(id)
@@ -130,12 +135,17 @@ function useReading(thread: ThreadState, id: string): void {
       },
       stale: () => void thread.load(),
     })
+    // questions of the agent are no changes
+    const again = setInterval(() => document.hidden || void thread.load(), READ_EVERY_MS)
     return () => {
       deaf()
+      clearInterval(again)
       thread.left = true
     }
   }, [thread])
 }
+
+const NOT_FOUND = 404
 
 interface MissingProps {
   readonly problem: Refusal
@@ -145,10 +155,13 @@ interface MissingProps {
 function Missing({ problem, retry }: MissingProps) {
   return (
     <>
-      <div class="title">
-        <Heading>Thread</Heading>
+      <div class="strip">
+        <Heading>{problem.status === NOT_FOUND ? 'No such call' : 'Call'}</Heading>
+        <a class="push" href={hashOf(list)}>
+          Back to the {list.page}
+        </a>
       </div>
-      <ProblemNote problem={problem} retry={retry} />
+      <ProblemState problem={problem} retry={retry} what="this call" />
     </>
   )
 }

@@ -1,5 +1,5 @@
 import type { ThreadView } from '../../contract/reviewer.ts'
-import { placeOf, queue } from '../queue/queue-state.ts'
+import { alikeTo, placeOf, queue } from '../queue/queue-state.ts'
 import { stepBy } from '../queue/queue-pane.tsx'
 import { Status, statusOf } from '../queue/thread-row.tsx'
 import { hashOf } from '../route/route.ts'
@@ -24,6 +24,7 @@ export function CallStrip({ view }: { readonly view: ThreadView }) {
       <span class="long-screen">
         <span class="tool">{view.tool_name}</span> by {view.agent}
       </span>
+      <Alike view={view} />
       <span class="push">
         {at > 0 && (
           <span class="long-screen">
@@ -34,6 +35,17 @@ export function CallStrip({ view }: { readonly view: ThreadView }) {
       <Step by={-1} name="Previous call" letter="k" sign="↑" />
       <Step by={1} name="Next call" letter="j" sign="↓" />
     </div>
+  )
+}
+
+/** The way to the table of the calls that are like this one. */
+function Alike({ view }: { readonly view: ThreadView }) {
+  const { length } = alikeTo(view)
+  if (length < 2) return null
+  return (
+    <a class="button small long-screen" href={`#/several/${view.thread_id}`} aria-keyshortcuts="X">
+      {length} alike <kbd aria-hidden="true">X</kbd>
+    </a>
   )
 }
 

@@ -56,7 +56,8 @@ function approving({ approvals: { given, required } }: ThreadView): string {
   return `${left} more ${left === 1 ? 'approval is' : 'approvals are'} needed after yours.`
 }
 
-function Keys({ letter, act }: { readonly letter: string; readonly act: () => void }) {
+/** The key of the second act. */
+export function Keys({ letter, act }: { readonly letter: string; readonly act: () => void }) {
   // registered before the first paint, so that a quick second key is not lost
   useLayoutEffect(() => {
     const press = (event: KeyboardEvent): void => {

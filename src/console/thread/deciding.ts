@@ -73,10 +73,7 @@ export function createDeciding(thread: ThreadState, voted: () => void) {
     insert: (index: number): void => {
       const text = thread.view.value?.review.comments[index]
       if (text === undefined || !thread.view.value?.can_vote.allowed) return
-      const before = thread.comment.value.trim()
-      if (before.includes(text)) return
-      thread.comment.value = before === '' ? text : `${before} ${text}`
-      announce(`Comment: ${thread.comment.value}`)
+      addTo(thread.comment, text)
     },
     cancel: (): void => {
       asking.value = undefined
@@ -90,13 +87,21 @@ export function createDeciding(thread: ThreadState, voted: () => void) {
   }
 }
 
+/** Adds a saved comment to a comment. */
+export function addTo(comment: { value: string }, text: string): void {
+  const before = comment.value.trim()
+  if (before.includes(text)) return
+  comment.value = before === '' ? text : `${before} ${text}`
+  announce(`Comment: ${comment.value}`)
+}
+
 /** The request for a comment, where a decision needs one. */
-function wantedFor(decision: VoteDecision, { review }: ThreadView): string | undefined {
+export function wantedFor(decision: VoteDecision, { review }: ThreadView): string | undefined {
   if (decision === 'request_changes') return 'Say what should change, then request changes'
   return decision === 'reject' && review.require_comment ? 'Say why, then reject' : undefined
 }
 
-function lookAt(id: string, why: string): void {
+export function lookAt(id: string, why: string): void {
   const element = document.getElementById(id)
   element?.scrollIntoView({ block: 'center' })
   element?.focus()

@@ -8,7 +8,9 @@ import { announce } from '../shell/announce.tsx'
 import { startReading, takeFocus } from '../shell/heading.tsx'
 import { HeadingLine } from '../text/heading-line.tsx'
 import { AgentText } from '../text/agent-text.tsx'
+import { hasStopped } from '../time/asked.ts'
 import { Ago, Countdown } from '../time/countdown.tsx'
+import { span } from '../time/elapsed.ts'
 import { ProblemNote } from '../wire/problem.tsx'
 import { useResource } from '../wire/resource.ts'
 import type { Notice, ThreadState } from '../call/thread-state.ts'
@@ -28,6 +30,20 @@ export function NewRevision({ thread }: { readonly thread: ThreadState }) {
       {thread.view.value?.revision}, which can no longer be approved.{' '}
       <button onClick={look}>Look at revision {next.revision}</button>
     </div>
+  )
+}
+
+/** A warning that no agent waits for the decision any more. */
+export function Gone({ thread, view }: { readonly thread: ThreadState; readonly view: ThreadView }) {
+  const { asked_at, asks_every_ms = 0 } = view
+  if (asked_at === undefined || !hasStopped(view, thread.readAt.value)) return null
+  return (
+    <p class="note warn gone">
+      <b>
+        The agent last asked <Ago at={asked_at} />
+      </b>
+      {asks_every_ms > 0 && `, and usually asks every ${span(asks_every_ms)}`}.
+    </p>
   )
 }
 

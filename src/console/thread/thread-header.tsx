@@ -26,6 +26,11 @@ export function ThreadHeader({ view, thread }: { readonly view: ThreadView; read
         <span>
           asked <Ago at={view.created_at} />
         </span>
+        {view.status === 'pending_review' && view.asked_at && (
+          <span>
+            the agent last asked <Ago at={view.asked_at} />
+          </span>
+        )}
         <span>revision {view.revision}</span>
         {view.revision > 1 && (
           <button

@@ -1,6 +1,7 @@
 import type { Problem } from '../../contract/errors.ts'
 import { UNATTENDED } from '../../contract/unattended.ts'
 import { learnTime } from '../time/clock.ts'
+import { signal } from '@preact/signals'
 import { isAttended } from './attention.ts'
 import type { Address } from './path.ts'
 import { secretHeader } from './secret.ts'
@@ -23,6 +24,9 @@ export interface Request {
   /** Sent as `If-Match`: the digest of the shown revision. */
   readonly digest?: string
 }
+
+/** The time of the last answer of the gateway, ms since 1970 by this clock. */
+export const answeredAt = signal(Date.now())
 
 let signedOut = (): void => {}
 
@@ -65,6 +69,7 @@ export async function call<T>(method: string, path: string, request: Request = {
     return { ok: false, problem: method === 'GET' ? UNREACHABLE : UNKNOWN }
   }
   learnTime(response.headers.get('date'))
+  answeredAt.value = Date.now()
   const body = (await response.json().catch(() => undefined)) as T | Refusal | undefined
   // an answer that ended early, or that another server sent, is not a success
   const whole = body !== undefined || response.status === NO_CONTENT

@@ -16,6 +16,10 @@ export const INDEX = {
   /** Waiting threads in the order of a name. All scores are 0; members: src/gateway/thread/thread-indexes.ts. */
   queueBy: (name: 'agent' | 'tool'): string => `queue-by/${name}`,
   task: (agent: string, task: string): string => `task/${agent}/${task}`,
+  /** Threads on which a reviewer voted, scored by that reviewer's last vote. */
+  voted: (reviewer: string): string => `voted/${reviewer}`,
+  /** Threads of a tool with a vote, scored by their last vote. */
+  decided: (tool: string): string => `decided/${tool}`,
   /** Tools and labels of allowed or approved calls, scored by their last time. */
   taskHistory: (agent: string, task: string): string => `history/task/${agent}/${task}`,
   /** Calls that policy rejected. Score: number of the evidence record. Member: the commit's id. */

@@ -16,7 +16,9 @@ import { writeThread } from '../thread/thread-records.ts'
 const QUEUE_BY = 'queue-by/'
 
 const OF_THREADS: readonly string[] = [INDEX.threads, INDEX.due]
-const FAMILIES = [INDEX.status(''), INDEX.pending(''), INDEX.queue(''), QUEUE_BY, 'task/']
+/** An earlier version makes none of these entries, and keeps their scores. */
+const OF_VOTES = [INDEX.voted(''), INDEX.decided('')]
+const FAMILIES = [INDEX.status(''), INDEX.pending(''), INDEX.queue(''), QUEUE_BY, 'task/', ...OF_VOTES]
 
 interface Revisions {
   count: number
@@ -82,7 +84,7 @@ const MARKED = 'mark'
 /** The position of an entry. All marks of a thread count as one. */
 function placeOf({ index, score, member }: MemberEntry): { thread: string; text: string } | undefined {
   if (OF_THREADS.includes(index) || FAMILIES.some((family) => index.startsWith(family)))
-    return { thread: threadOfMember(member), text: `${score} ${index}` }
+    return { thread: threadOfMember(member), text: `${isOfVotes(index) ? 0 : score} ${index}` }
   const evidence = INDEX.evidence('')
   return index.startsWith(evidence) ? { thread: index.slice(evidence.length), text: MARKED } : undefined
 }
@@ -97,7 +99,8 @@ function comparePlaces(thread: Thread, found: readonly string[]): Fault[] {
   const missing: string[] = []
   for (const place of expected) {
     const stands = place.endsWith(` ${INDEX.due}`) ? leased(place, found) : place
-    if (stands === undefined || !left.delete(stands)) missing.push(place)
+    if ((stands === undefined || !left.delete(stands)) && !isOfVotes(place.replace(/^\S+ /, '')))
+      missing.push(place)
   }
   const id = thread.thread_id
   return [
@@ -114,6 +117,8 @@ function comparePlaces(thread: Thread, found: readonly string[]): Fault[] {
   ]
 }
 
+const isOfVotes = (index: string): boolean => OF_VOTES.some((family) => index.startsWith(family))
+
 const isOfQueue = (place: string): boolean => /^\S+ queue(?:-by)?\//.test(place)
 
 /**
@@ -129,7 +134,7 @@ function placeWritten(write: Write): string[] {
   if (write.op === 'mark') return [MARKED]
   // other entries in that index belong to counters, not to the thread
   const isOwn = write.op === 'index' && write.to !== undefined && write.index !== INDEX.purge
-  return isOwn ? [`${write.to} ${write.index}`] : []
+  return isOwn ? [`${isOfVotes(write.index) ? 0 : write.to} ${write.index}`] : []
 }
 
 function listOf(places: readonly string[]): string {

@@ -52,7 +52,7 @@ async function pageOf(deps: Deps, caller: Caller, query: ThreadsQuery): Promise<
   const snapshot = deps.policies.current()
   reviewerEntry(snapshot, caller)
   const limit = query.limit === undefined ? PAGE : Number(query.limit)
-  const segments = segmentsOf(query)
+  const segments = segmentsOf(query, caller.id)
   const start = { segment: 0, after: undefined }
   const page: Page = {
     threads: [],

@@ -17,12 +17,13 @@ type Sort = NonNullable<ThreadsQuery['sort']>
 
 /**
  * The parts of a list, in order. Waiting threads are in order of urgency: calls that need the caller's vote before
- * others, then by risk, and then by the time left.
+ * others, then by risk, and then by the time left. Those on which the caller voted are in order of the votes.
  *
  * @throws GatewayError `invalid_request` for an order that threads of this status do not have
  */
-export function segmentsOf(query: ThreadsQuery): readonly Segment[] {
+export function segmentsOf(query: ThreadsQuery, reviewer: string): readonly Segment[] {
   const sort = sortOf(query)
+  if (query.voted !== undefined) return [{ index: INDEX.voted(reviewer), reverse: sort !== 'oldest' }]
   if (sort === 'urgency') return byUrgency(query)
   if (sort === 'agent' || sort === 'tool') return [{ index: INDEX.queueBy(sort) }]
   return [{ index: indexOf(query), byCreation: true, reverse: sort === 'newest' }]

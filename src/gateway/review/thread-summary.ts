@@ -1,7 +1,7 @@
 import { defined } from '../../contract/defined.ts'
 import type { ThreadSummary } from '../../contract/reviewer.ts'
 import { groupsBy, quorum, type Quorum } from '../../domain/quorum.ts'
-import { changedAt, claimOf, isUsed, type Thread } from '../../domain/thread.ts'
+import { changedAt, claimOf, currentVotes, isUsed, type Thread } from '../../domain/thread.ts'
 import type { Snapshot, Tenant } from '../../policy/language/snapshot.ts'
 import { approversOf } from '../thread/approvers.ts'
 import type { Caller } from '../core/caller.ts'
@@ -54,6 +54,7 @@ export function summaryOf(
     ...defined({ equal: equalTag(deps, thread), alike: alikeTag(thread) }),
     ...askedView(deps, thread),
     ...(thread.because && { because: shownReason(snapshot, thread.tool, thread.because) }),
+    ...endView(thread, tenant),
     ...claimView(thread, tenant, now),
   }
 }
@@ -79,6 +80,26 @@ export function mayApprove(thread: Thread, group: string, now: number): boolean 
 function waitedMs(thread: Thread, now: number): number {
   const waits = thread.status === 'pending_review'
   return (thread.approval?.at ?? (waits ? now : changedAt(thread))) - thread.submitted_at
+}
+
+const COMMENT_CHARS = 200
+
+/** The votes on a thread that no longer waits, and the time when its approval was used. */
+function endView(thread: Thread, tenant: Tenant | undefined): Pick<ThreadSummary, 'decided_by' | 'used_at'> {
+  const votes = currentVotes(thread)
+  if (thread.status === 'pending_review' || votes.length === 0) return {}
+  const { collected_at, redeemed_at } = thread.approval ?? {}
+  const used = thread.approval && isUsed(thread.approval) ? (redeemed_at ?? collected_at) : undefined
+  return {
+    decided_by: votes.map(({ reviewer, decision, comment, at }) => ({
+      reviewer,
+      ...nameOf(tenant, reviewer),
+      decision,
+      ...defined({ comment: comment?.slice(0, COMMENT_CHARS) }),
+      at: isoTime(at),
+    })),
+    ...(used === undefined ? {} : { used_at: isoTime(used) }),
+  }
 }
 
 function claimView(thread: Thread, tenant: Tenant | undefined, now: number): Pick<ThreadSummary, 'claim'> {

@@ -21,9 +21,20 @@ interface Entry {
 export function entriesOf(thread: Thread | undefined): readonly Entry[] {
   if (thread === undefined) return []
   const { thread_id: member, created_at: to, status, risk } = thread
-  const byStatus = { index: INDEX.status(status), member, to }
-  if (status !== 'pending_review') return [byStatus]
-  return [byStatus, { index: INDEX.pending(risk), member, to }, ...queueEntries(thread)]
+  const byStatus = [{ index: INDEX.status(status), member, to }, ...voteEntries(thread)]
+  if (status !== 'pending_review') return byStatus
+  return [...byStatus, { index: INDEX.pending(risk), member, to }, ...queueEntries(thread)]
+}
+
+/** The thread's entries by tool and by reviewer, scored by the last votes. They stay when a vote no longer counts. */
+function voteEntries({ thread_id: member, tool, votes }: Thread): readonly Entry[] {
+  const last = votes.at(-1)
+  if (last === undefined) return []
+  const byReviewer = new Map(votes.map(({ reviewer, at }) => [reviewer, at]))
+  return [
+    { index: INDEX.decided(tool), member, to: last.at },
+    ...[...byReviewer].map(([reviewer, to]) => ({ index: INDEX.voted(reviewer), member, to })),
+  ]
 }
 
 /** The thread's entries in the orders of the queue, while it waits. */

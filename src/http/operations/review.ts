@@ -6,6 +6,7 @@ import { comment } from '../../gateway/review/comment.ts'
 import { countThreads } from '../../gateway/review/count-threads.ts'
 import { listThreads } from '../../gateway/review/list-threads.ts'
 import { me } from '../../gateway/review/me.ts'
+import { lastApproved, precedents } from '../../gateway/review/precedents.ts'
 import { reveal } from '../../gateway/review/reveal.ts'
 import { showImage } from '../../gateway/review/show-image.ts'
 import { showThread } from '../../gateway/review/show-thread.ts'
@@ -61,6 +62,12 @@ export const reviewHandlers = (http: HttpDeps): Handlers<typeof REVIEW> => ({
     const { type, bytes } = await showImage(gateway, caller, which)
     return answer(200, bytes, { ...IMAGE_HEADERS, 'content-type': type })
   },
+
+  last_approved: async ({ gateway, caller, params }) =>
+    answer(200, await lastApproved(gateway, caller, params.thread_id)),
+
+  precedents: async ({ gateway, caller, params }) =>
+    answer(200, await precedents(gateway, caller, params.thread_id)),
 
   count_threads: async ({ gateway, caller }) => answer(200, await countThreads(gateway, caller)),
 

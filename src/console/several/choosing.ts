@@ -1,0 +1,40 @@
+import { neighbour } from '../queue/queue-state.ts'
+import { openRow } from '../queue/queue-pane.tsx'
+import { announce } from '../shell/announce.tsx'
+import type { Several } from './several-state.ts'
+
+/** Moves by one row. Beyond the table, the next call of the queue opens. */
+export function step(several: Several, id: string, by: number): void {
+  const to = several.at.value + by
+  const { length } = several.shown.value
+  if (to >= 0 && to < length) {
+    several.at.value = to
+    const row = document.querySelectorAll('.calls tbody tr')[to]
+    row?.scrollIntoView({ block: 'nearest' })
+    row?.querySelector<HTMLElement>('input')?.focus({ preventScroll: true })
+    return
+  }
+  const ids = new Set(several.shown.value.map(({ view }) => view.thread_id))
+  let next = neighbour(id, by)
+  while (next && ids.has(next.thread_id)) {
+    const further = neighbour(next.thread_id, by)
+    if (further === next) return
+    next = further
+  }
+  if (next) openRow(next)
+}
+
+/** Chooses the row, and moves on to the next. */
+export function choose(several: Several): void {
+  const { shown, at, toggle, chosen } = several
+  const one = shown.value[at.value]
+  if (one === undefined) return
+  toggle(one.view.thread_id)
+  announce(`${chosen.value.length} of ${shown.value.length} chosen`)
+  at.value = Math.min(at.value + 1, shown.value.length - 1)
+}
+
+export function chooseSeen(several: Several): void {
+  several.toggleSeen()
+  announce(`${several.chosen.value.length} of ${several.shown.value.length} chosen`)
+}

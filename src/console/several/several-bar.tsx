@@ -1,0 +1,166 @@
+import type { ThreadView, VoteDecision } from '../../contract/reviewer.ts'
+import { isGrave, RiskMark } from '../risk/risk-mark.tsx'
+import { Dialog } from '../shell/dialog.tsx'
+import { AgentText } from '../text/agent-text.tsx'
+import { partName } from '../text/because-text.ts'
+import { Saved } from '../thread/action-bar.tsx'
+import { Keys } from '../thread/confirm.tsx'
+import { COMMENT } from '../thread/deciding.ts'
+import type { Acts } from './acts.ts'
+import { CallsList } from './calls-table.tsx'
+import { callOf, rowName, type Several } from './several-state.ts'
+import { tableOf } from './table.ts'
+
+interface BarProps {
+  readonly several: Several
+  readonly acts: Acts
+  readonly view: ThreadView
+}
+
+/** The decision for all chosen calls. */
+export function SeveralBar({ several, acts, view }: BarProps) {
+  const { comment, chosen, sending } = several
+  const count = chosen.value.length
+  const writing = acts.writing.value || comment.value !== '' || document.activeElement?.id === COMMENT
+  const act = (decision: VoteDecision) => ({
+    disabled: sending.value,
+    'aria-disabled': count === 0,
+    onClick: () => acts.start(decision),
+  })
+  return (
+    <section class={`bar${writing ? ' writing' : ''}`} aria-label="Your decision">
+      <Saved comments={view.review.comments} insert={acts.insert} />
+      <Ready several={several} />
+      <label class="sr" htmlFor={COMMENT}>
+        Comment
+      </label>
+      <textarea
+        id={COMMENT}
+        rows={1}
+        placeholder={
+          acts.wanted.value ||
+          (count === 1 ? 'Comment for the agent' : `One comment for all ${count > 0 ? `${count} ` : ''}calls`)
+        }
+        value={comment.value}
+        onInput={(event) => {
+          comment.value = event.currentTarget.value
+        }}
+      />
+      <div class="acts">
+        <button
+          class="write"
+          aria-label="Write a comment"
+          aria-expanded={writing}
+          onClick={() => {
+            acts.writing.value = !acts.writing.value
+          }}
+        >
+          <i aria-hidden="true" />
+        </button>
+        <button class="reject" {...act('reject')}>
+          Reject {count} <kbd>r</kbd>
+        </button>
+        <button {...act('request_changes')}>
+          <span class="word-wide">Request changes {count}</span>
+          <span class="word-narrow" aria-hidden="true">
+            Changes
+          </span>{' '}
+          <kbd>c</kbd>
+        </button>
+        <Approve several={several} acts={acts} view={view} />
+      </div>
+      <Confirm several={several} acts={acts} view={view} />
+    </section>
+  )
+}
+
+function Approve({ several: { parts, chosen, sending }, acts, view }: BarProps) {
+  const missing = chosen.value.length === 0 ? 0 : parts.missing.value.length
+  return (
+    <button
+      class="approve"
+      aria-describedby="ready"
+      aria-disabled={chosen.value.length === 0 || missing > 0 || !parts.ready.value}
+      disabled={sending.value}
+      onClick={() => acts.start('approve')}
+    >
+      {missing === 0
+        ? `Approve ${chosen.value.length}${isGrave(view.risk) ? '…' : ''}`
+        : `${missing} ${missing === 1 ? 'part' : 'parts'} not seen`}{' '}
+      <kbd>a</kbd>
+    </button>
+  )
+}
+
+const NAMED = 3
+
+/** How many are chosen, with the sum of their numbers, or the parts of the chosen calls that were not seen. */
+function Ready({ several }: Pick<BarProps, 'several'>) {
+  const { parts, chosen, shown, table } = several
+  const count = chosen.value.length
+  const missing = count === 0 ? [] : parts.missing.value
+  const names = new Map(
+    shown.value.map(({ view }, i) => [rowName(view.thread_id), table.value.names[i] ?? '']),
+  )
+  if (missing.length > 0) {
+    return (
+      <p class="ready" id="ready">
+        <span class="quiet">Not seen:</span>
+        {missing.slice(0, NAMED).map((name) => (
+          <button key={name} class="link-like" onClick={() => parts.leadTo(name)}>
+            <AgentText text={names.get(name) ?? partName(name)} />
+          </button>
+        ))}
+        {missing.length > NAMED && <span class="quiet">and {missing.length - NAMED} more</span>}
+      </p>
+    )
+  }
+  const numbers = count === 0 ? undefined : mainNumbers(several)
+  return (
+    <p class={count === 0 ? 'ready' : 'ready all'} id="ready">
+      {count} of {shown.value.length} chosen{numbers && `, ${numbers.name} ${numbers.sum}`}
+    </p>
+  )
+}
+
+/** The column of numbers that made a rule fire, or else the first one, of the chosen calls. */
+function mainNumbers({ chosen }: Several): { readonly name: string; readonly sum: string } | undefined {
+  const columns = tableOf(chosen.value.map(callOf)).columns.filter(({ numeric }) => numeric)
+  const main = columns.find(({ decides }) => decides) ?? columns[0]
+  return main?.sum === undefined ? undefined : { name: `sum of ${main.name}`, sum: main.sum }
+}
+
+/** The second act, with the list of the chosen calls. */
+function Confirm({ several, acts, view }: BarProps) {
+  const decision = acts.asking.value
+  if (decision === undefined) return null
+  const shown = several.chosen.value
+  const count = `${shown.length} ${shown.length === 1 ? 'call' : 'calls'}`
+  const approve = decision === 'approve'
+  const key = approve ? 'y' : 'x'
+  const last = shown.every(({ view: { approvals } }) => approvals.required - approvals.given <= 1)
+  return (
+    <Dialog
+      wider
+      title={`${approve ? 'Approve' : 'Reject'} ${count} of ${view.risk} risk?`}
+      close={acts.cancel}
+    >
+      <Keys letter={key} act={acts.confirm} />
+      <p class="line">
+        <RiskMark risk={view.risk} /> <span class="tool">{view.tool_name}</span> by {view.agent}.
+        {approve && last && ' Your approval is the last one that each of them needs.'}
+        {!approve && ' One reject ends each thread.'}
+      </p>
+      <CallsList table={tableOf(shown.map(callOf))} shown={shown} />
+      <p class="quiet small">
+        The votes are sent at once and cannot be taken back. Each is judged on its own.
+      </p>
+      <div class="acts">
+        <button onClick={acts.cancel}>Cancel</button>
+        <button class={approve ? 'approve' : 'reject'} onClick={acts.confirm}>
+          {approve ? 'Approve' : 'Reject'} {count} <kbd>{key}</kbd>
+        </button>
+      </div>
+    </Dialog>
+  )
+}

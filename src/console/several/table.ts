@@ -1,0 +1,116 @@
+import type { Because } from '../../contract/reasons.ts'
+import type { JsonObject } from '../../contract/json.ts'
+import { canonicalText, type TreeNode, treeOf } from '../payload/tree.ts'
+import { payloadPlace } from '../text/because-text.ts'
+
+/** One call of the table. */
+export interface Call {
+  readonly id: string
+  readonly payload: JsonObject
+  /** JSON Pointers of hidden values. */
+  readonly masked: readonly string[]
+  /** The values that made the enforced rules fire. */
+  readonly because: readonly Because[]
+}
+
+export interface Cell {
+  /** Absent when the call lacks the field. */
+  readonly node?: TreeNode
+  /** True for the least and the most of a column of numbers. */
+  readonly least?: boolean
+  readonly most?: boolean
+  /** How often the same value occurs in the column. */
+  readonly times: number
+  /** True when the value made a rule fire. */
+  readonly decides: boolean
+}
+
+/** A field that differs. Its cells are in the order of the calls. */
+export interface Column {
+  readonly name: string
+  readonly place: string
+  readonly cells: readonly Cell[]
+  /** True when each call has a number here. */
+  readonly numeric: boolean
+  readonly sum?: string
+  readonly different: number
+  /** True when the value of each call made a rule fire. */
+  readonly decides: boolean
+}
+
+export interface Table {
+  /** Fields that are equal in all calls. */
+  readonly same: readonly TreeNode[]
+  readonly columns: readonly Column[]
+  /** The name of each call: a text that no other call has, or else its number. */
+  readonly names: readonly string[]
+}
+
+export function tableOf(calls: readonly Call[]): Table {
+  const members = calls.map(({ payload, masked }) => {
+    const { items = [] } = treeOf(payload, masked)
+    return new Map(items.map((node) => [String(node.name), node]))
+  })
+  const fields = [...new Set(members.flatMap((one) => [...one.keys()]))].toSorted()
+  const all = fields.map((name) => columnOf(name, calls, members))
+  const isSame = ({ different, cells }: Column): boolean => different === 1 && cells.every(hasNode)
+  const columns = all.filter((one) => !isSame(one)).toSorted((a, b) => Number(isName(b)) - Number(isName(a)))
+  return {
+    same: all.filter(isSame).flatMap(({ cells }) => cells[0]?.node ?? []),
+    columns,
+    names: namesOf(columns, calls.length),
+  }
+}
+
+const hasNode = ({ node }: Cell): boolean => node !== undefined
+
+function columnOf(
+  name: string,
+  calls: readonly Call[],
+  members: readonly ReadonlyMap<string, TreeNode>[],
+): Column {
+  const place = payloadPlace([name])
+  const nodes = members.map((one) => one.get(name))
+  const texts = nodes.map((node) => (node ? `${node.masked}${node.kind}${canonicalText(node)}` : ''))
+  const numeric = nodes.every((node) => node?.kind === 'number')
+  const numbers = numeric ? nodes.map((node) => Number(node?.text)) : []
+  const [least, most] = [Math.min(...numbers), Math.max(...numbers)]
+  const cells = nodes.map((node, i): Cell => ({
+    ...(node && { node }),
+    ...(numeric && least < most && { least: numbers[i] === least, most: numbers[i] === most }),
+    times: node ? texts.filter((text) => text === texts[i]).length : 1,
+    decides: (calls[i]?.because ?? []).some(({ field }) => isWithin(field, place)),
+  }))
+  return {
+    name,
+    place,
+    cells,
+    numeric,
+    ...(numeric && { sum: sumOf(numbers) }),
+    different: new Set(texts).size,
+    decides: cells.every((cell) => cell.decides),
+  }
+}
+
+/** True when the place is the field, or inside it. */
+export const isWithin = (place: string, field: string): boolean =>
+  place === field || place.startsWith(`${field}.`) || place.startsWith(`${field}[`)
+
+/** The sum with the decimals of its numbers, which adding binary fractions would blur. */
+export function sumOf(numbers: readonly number[]): string {
+  const decimals = Math.max(0, ...numbers.map((one) => (/\.(\d+)$/.exec(String(one))?.[1] ?? '').length))
+  const sum = numbers.reduce((total, one) => total + one, 0)
+  return Number.isSafeInteger(Math.round(sum * 10 ** decimals)) ? sum.toFixed(decimals) : String(sum)
+}
+
+const LONGEST_NAME = 40
+
+/** True when each call has another short text here, so that it names the call. */
+const isName = ({ cells, different }: Column): boolean =>
+  different === cells.length &&
+  cells.every(({ node }) => node?.kind === 'text' && !node.masked && (node.text ?? '').length <= LONGEST_NAME)
+
+function namesOf([first]: readonly Column[], count: number): string[] {
+  const texts = first && isName(first) ? first.cells.flatMap(({ node }) => node?.text ?? []) : []
+  return Array.from({ length: count }, (_, i) => texts[i] || `call ${i + 1}`)
+}

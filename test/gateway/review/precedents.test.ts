@@ -1,0 +1,109 @@
+// @store each
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { LastApproved, Precedents } from '../../../src/contract/precedents.ts'
+import {
+  type Agent,
+  approved,
+  held,
+  MINUTE,
+  openWorld,
+  type Reviewer,
+  type SignedIn,
+  type World,
+} from '../../gateway-fixture.ts'
+
+/** Earlier calls that a reviewer compares with a call, through indexes, and the votes of a reviewer. */
+
+let world: World
+let bot: Agent
+let ann: Reviewer
+let page: SignedIn
+
+beforeAll(async () => {
+  world = await openWorld()
+  bot = await world.agent()
+  ann = await world.reviewer('ann')
+  page = await world.signIn('ben')
+})
+afterAll(() => world.close())
+
+const lastOf = async (thread: string, by: Reviewer = ann) =>
+  (await by.call<LastApproved>('GET', `threads/${thread}/last-approved`)).body
+const decisionsOf = async (thread: string) =>
+  (await ann.call<Precedents>('GET', `threads/${thread}/precedents`)).body.decisions
+
+describe('GET threads/{id}/last-approved', () => {
+  it('200 with nothing, when no call of the agent and tool was approved', async () => {
+    const { thread } = await held(bot, { tool_name: 'hold', payload: {} })
+    expect(await lastOf(thread)).toEqual({})
+  })
+
+  it('200 with the difference to the last approved call, without sensitive values in a session', async () => {
+    await approved(bot, ann, { payload: { amount: 200, to: 'a', secret: 'x' } })
+    world.clock.advance(MINUTE)
+    const last = await approved(bot, ann, { payload: { amount: 300, to: 'a', secret: 'y' } })
+    const { thread } = await held(bot, { payload: { amount: 301, to: 'a', secret: 'y', pin: '1' } })
+    const { call } = await lastOf(thread, page)
+    expect(call).toMatchObject({ thread_id: last.thread, by: ['Ann Ash'] })
+    expect(call?.fields).toEqual([
+      { field: 'payload.amount', same: false, before: '300', now: '301' },
+      { field: 'payload.pin', same: false, now: '1' },
+      { field: 'payload.secret', same: true, hidden: true },
+      { field: 'payload.to', same: true, before: 'a', now: 'a' },
+    ])
+    expect((await lastOf(thread)).call?.fields[2]).toMatchObject({ before: 'y', now: 'y' })
+  })
+
+  it('404 for no thread, and for one of another tenant', async () => {
+    const { thread } = await held(bot)
+    const zoe = await world.reviewer('zoe', 'globex')
+    for (const path of [`threads/${thread}/last-approved`, `threads/${thread}/precedents`])
+      expect((await zoe.call('GET', path)).status).toBe(404)
+    expect((await ann.call('GET', 'threads/thr_nothing/last-approved')).status).toBe(404)
+  })
+})
+
+describe('GET threads/{id}/precedents', () => {
+  it('200 with the last five decisions on calls with the same rules and the same first value', async () => {
+    const calls = []
+    for (let i = 0; i < 7; i++) {
+      const one = await held(bot, { payload: { amount: 4_444, to: `shop ${i}` } })
+      const decision = i % 2 === 0 ? 'approve' : 'reject'
+      await ann.vote(one.thread, { decision, revision: 1, comment: `no. ${i}` })
+      calls.push(one)
+      world.clock.advance(MINUTE)
+    }
+    const other = await held(bot, { payload: { amount: 4_445 } })
+    await ann.approve(other.thread)
+    const { thread } = await held(bot, { payload: { amount: 4_444 } })
+    const decisions = await decisionsOf(thread)
+    expect(decisions.map(({ comment }) => comment)).toEqual(['no. 6', 'no. 5', 'no. 4', 'no. 3', 'no. 2'])
+    expect(decisions[0]).toMatchObject({
+      thread_id: calls[6]?.thread,
+      reviewer: 'ann',
+      name: 'Ann Ash',
+      decision: 'approve',
+    })
+  })
+})
+
+describe('GET threads?voted=me', () => {
+  it('200 with the threads of the own votes, latest vote first, and what became of them', async () => {
+    const cat = await world.reviewer('cat')
+    const [one, two] = [await held(bot), await held(bot)]
+    const vote = { decision: 'approve', revision: 1, comment: 'fine' }
+    await cat.vote(two.thread, vote)
+    world.clock.advance(MINUTE)
+    await cat.vote(one.thread, { ...vote, decision: 'reject' })
+    const { threads } = (await cat.list({ voted: 'me' })).body
+    expect(threads.map(({ thread_id }) => thread_id)).toEqual([one.thread, two.thread])
+    expect(threads[1]?.decided_by).toMatchObject([
+      { reviewer: 'cat', name: 'Cat Cox', decision: 'approve', comment: 'fine' },
+    ])
+    expect(threads[1]?.used_at).toBeUndefined()
+    const { body } = await bot.poll({ thread_id: two.thread })
+    const proof = { approval_token: body.approval_token, tool_name: 'pay', payload: two.payload }
+    await bot.validate({ thread_id: two.thread, ...proof })
+    expect((await cat.list({ voted: 'me', status: 'approved' })).body.threads).toHaveLength(1)
+  })
+})
