@@ -9,8 +9,8 @@ import { freePort } from '../ports.ts'
 import { type Console, openConsole, seeAll } from './browser.ts'
 
 /**
- * What an agent can do that serves a page on another port of the reviewer's machine: browsers send it the cookies of
- * the gateway, and keep the ones that it sets. It reads nothing, votes nothing and never learns the secret of the
+ * The reach of an agent that serves a page on another port of the reviewer's machine. Browsers send it the cookies of
+ * the gateway, and keep the cookies that it sets. It can neither read nor vote, and it never learns the secret of the
  * page (docs/signing-in.md).
  */
 
@@ -45,9 +45,9 @@ class Thief {
   readonly #server: Server
   /** Every cookie that a browser brought. */
   readonly cookies = new Set<string>()
-  /** What the next answer sets. */
+  /** Cookies that the next answer sets. */
   sets: string[] = []
-  /** Where the next answer leads. */
+  /** The address to which the next answer redirects. */
   leadsTo: string | undefined
 
   private constructor() {

@@ -5,10 +5,13 @@ import { expect } from 'vitest'
 import { launchBrowser } from '../chromium.ts'
 import { type Held, openWorld, type World, type WorldOptions } from '../gateway-fixture.ts'
 
-/** The console in a real Chromium, on a whole gateway in this process. Every page is watched: what it must never do is a failure at the end. */
+/**
+ * The console in a real Chromium, on a whole gateway in this process. Every page is watched: a forbidden act of a page
+ * fails the file at its end.
+ */
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-/** Of what never comes, not of what is slow. */
+/** For an event that never happens, not for a slow one. */
 const PATIENCE_MS = Number(process.env['PATIENCE'] ?? 60_000)
 
 /** A window for one pane: the list, or a call. */
@@ -31,7 +34,7 @@ export class Console {
   readonly #contexts: BrowserContext[] = []
   /** Scripts that ran, requests to other places, violations of the policy, errors: all of them are failures. */
   readonly misdeeds: string[] = []
-  /** What the playground asked, and what was answered with yes. */
+  /** The questions of the playground that a test answers with yes. */
   readonly questions: string[] = []
 
   constructor(world: World, browser: Browser) {
@@ -45,7 +48,7 @@ export class Console {
     await page.getByRole('heading', { name: 'What runs' }).waitFor()
   }
 
-  /** The row of a call in the queue. New calls are added to the list when somebody asks for them. */
+  /** The row of a call in the queue. The list adds new calls when a reviewer asks for them. */
   async inQueue(page: Page, { thread }: Pick<Held, 'thread'>): Promise<Locator> {
     const row = page.locator(`.item a[href="#/thread/${thread}"]`)
     const news = page.locator('.news')
@@ -55,7 +58,7 @@ export class Console {
     return row
   }
 
-  /** A page nobody has signed in on, in a profile of its own. */
+  /** A page without a session, in a profile of its own. */
   async open({
     viewport = DESKTOP,
     dark = false,
@@ -69,7 +72,7 @@ export class Console {
       permissions: ['clipboard-read', 'clipboard-write'],
     })
     context.setDefaultTimeout(PATIENCE_MS)
-    // what is asked in the moment in which the last route goes is never answered, so one stays
+    // a request at the moment when the last route ends would get no answer, so one route remains
     await context.route('**/nobody-asks-for-this', (route) => route.abort())
     this.#contexts.push(context)
     const page = await context.newPage()
@@ -107,7 +110,7 @@ export class Console {
     page.on('popup', () => this.misdeeds.push('a window opened'))
   }
 
-  /** A reviewer in front of the queue, signed in by a one-time link: what comes from now on is news. */
+  /** A reviewer who signed in by a one-time link and sees the queue. Later calls count as new. */
   async signedIn({ reviewer, ...look }: Visit): Promise<Page> {
     const page = await this.open(look)
     await page.goto(`${this.world.url}/console/#/sign-in/${await this.world.link(reviewer)}`)
@@ -133,8 +136,8 @@ export async function openConsole(options: WorldOptions = {}): Promise<Console> 
 }
 
 /**
- * Goes to a page of the console by its address, as a link in a chat would. From one page of the console to another nothing is loaded, and a
- * browser says that it has arrived before the page hears of it: what was on the screen before is off it when this returns.
+ * Opens a page of the console by its address, as a link in a chat would. Between pages of the console, a browser loads
+ * no document, and reports the new address before the page draws it. The earlier page is gone when this returns.
  */
 export async function visit(page: Page, world: World, hash: string): Promise<void> {
   const there = `${world.url}/console/#/${hash}`
@@ -153,7 +156,7 @@ export async function visit(page: Page, world: World, hash: string): Promise<voi
   )
 }
 
-/** What axe has against the page as it is now: every rule it has, WCAG 2.2 AA and good practice. */
+/** The findings of axe on the page as it is now: every rule of axe, WCAG 2.2 AA and good practice. */
 export async function axe(page: Page, part = 'html'): Promise<string[]> {
   await page.evaluate(AXE)
   return page.evaluate(async (place) => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Change, changesBetween, type Path, splitText } from '../../src/console/revisions/changes.ts'
 import { seeded } from '../random.ts'
 
-/** What a reader does who trusts the list: takes the old value and carries out what it says. */
+/** The act of a reader who trusts the list: applies its changes to the old value. */
 function apply(before: unknown, changes: readonly Change[]): unknown {
   const root = { root: copy(before) }
   const inOrder = [...changes].sort((a, b) => rank(a) - rank(b))
@@ -128,7 +128,7 @@ describe('changesBetween', () => {
   })
 })
 
-/** Equal as JSON values, with the order of members left aside and -0 told from 0. */
+/** Equal as JSON values, in any order of members; -0 differs from 0. */
 function alike(a: unknown, b: unknown): boolean {
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return Object.is(a, b)
   if (Array.isArray(a) !== Array.isArray(b)) return false

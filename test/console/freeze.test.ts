@@ -5,7 +5,7 @@ import { INSTALL_MS } from '../debian.ts'
 import { type Agent, held, newTask } from '../gateway-fixture.ts'
 import { axe, type Console, expectNoSidewaysScroll, openConsole, PHONE, visit } from './browser.ts'
 
-/** Freezing from the console: by administrators, with a reason, seen by everybody. */
+/** Freezing from the console: by administrators, with a reason, visible to every reviewer. */
 
 let console_: Console
 let bot: Agent

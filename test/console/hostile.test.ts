@@ -89,7 +89,7 @@ describe('hostile text', () => {
     const said = page.getByRole('region', { name: 'Earlier in this task' }).locator('q')
     await said.filter({ hasText: 'People look at this.' }).waitFor()
     expect(await marks()).toEqual([expect.stringContaining('“')])
-    // none of its own lines stands where an entry begins
+    // no line of the text begins where an entry begins
     expect(await said.locator('.said').evaluate((text) => getComputedStyle(text).whiteSpace)).toBe('normal')
   })
 

@@ -4,7 +4,10 @@ import { INSTALL_MS } from '../debian.ts'
 import { type Agent, held, type Reviewer } from '../gateway-fixture.ts'
 import { axe, type Console, openConsole, visit } from './browser.ts'
 
-/** What somebody writes is never lost, cut off or taken for something else; and any number of tabs leaves connections for acts. */
+/**
+ * A reviewer's text is never lost, cut off or mistaken for something else. Any number of tabs leaves connections for
+ * acts.
+ */
 
 let console_: Console
 let bot: Agent

@@ -4,7 +4,7 @@ import { INSTALL_MS } from '../debian.ts'
 import { type Agent, held, type Reviewer, until } from '../gateway-fixture.ts'
 import { type Console, openConsole, visit, seeAll } from './browser.ts'
 
-/** Answers that come late, in another order than they were asked for, or never. */
+/** Answers that arrive late, in another order than their questions, or never. */
 
 let console_: Console
 let bot: Agent
@@ -30,12 +30,15 @@ const drawn = (page: Page): Promise<unknown> =>
   page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
 
 interface Late {
-  /** The question has come, and nobody has heard the answer. */
+  /** Resolves when the question has arrived. The page does not have the answer yet. */
   readonly asked: Promise<void>
   arrive(): Promise<void>
 }
 
-/** The next question to an address gets what `answer` makes of it, in two parts: when it has come, and when it is told to. */
+/**
+ * The next question to an address gets the answer that `answer` makes, in two steps: at its arrival, and when the test
+ * says so.
+ */
 async function heldBack(
   page: Page,
   address: string | RegExp,
@@ -64,18 +67,18 @@ async function heldBack(
   }
 }
 
-/** The next answer to an address is as old as its question, and arrives when it is told to. */
+/** The next answer to an address is as old as its question, and arrives when the test says so. */
 const late = (page: Page, address: string | RegExp): Promise<Late> =>
   heldBack(page, address, async (route) => {
     const response = await route.fetch()
     return () => route.fulfill({ response })
   })
 
-/** The connection of the next question to an address breaks when it is told to. */
+/** The connection of the next question to an address breaks when the test says so. */
 const lost = (page: Page, address: string): Promise<Late> =>
   heldBack(page, address, (route) => Promise.resolve(() => route.abort('connectionreset')))
 
-/** The next question to an address is refused when it is told to. */
+/** The next question to an address is refused when the test says so. */
 const refused = (page: Page, address: string): Promise<Late> => {
   const problem = {
     type: 'about:blank',

@@ -14,7 +14,10 @@ import {
   seeAll,
 } from './browser.ts'
 
-/** What somebody reads and where: nothing is cut off, nothing passes for something else, what happens is in sight, and the place is kept. */
+/**
+ * The text on the page and its place: no text is cut off or mistaken for another, news is in sight, and the page keeps
+ * its place.
+ */
 
 let console_: Console
 let bot: Agent
@@ -43,7 +46,7 @@ const focused = (page: Page): Promise<string | null> =>
 const hrefs = (page: Page): Promise<(string | null)[]> =>
   page.locator('.item a').evaluateAll((rows) => rows.map((one) => one.getAttribute('href')))
 
-/** Within the window, and not behind what lies over it. */
+/** Within the window, and not behind a cover. */
 const isInSight = (page: Page, text: string | RegExp): Promise<boolean> =>
   page
     .getByText(text)

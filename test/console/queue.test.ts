@@ -298,7 +298,7 @@ describe('the queue', () => {
     await console_.inQueue(page, missed)
     await page.getByText('Live', { exact: true }).waitFor()
     await (await world.reviewer('cat')).approve(missed.thread)
-    // no page goes on saying that nothing can be reached
+    // every page stops saying that the gateway is unreachable
     for (const [hash, text] of [
       ['agents', 'Owner'],
       ['history', 'Cat Cox approved.'],

@@ -6,7 +6,10 @@ import { INSTALL_MS } from '../debian.ts'
 import { held, type Proposal } from '../gateway-fixture.ts'
 import { type Console, openConsole, WIDE } from './browser.ts'
 
-/** Twenty decisions on 25 mixed calls of the starter policies, by keyboard alone, with every part seen. It prints its figures. */
+/**
+ * Twenty decisions on 25 mixed calls of the starter policies, by keyboard alone, with every part seen. The test prints
+ * its figures.
+ */
 
 const STARTER = new URL('../../policies/', import.meta.url)
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 
-/** What a browser loads (docs/decisions/0014). The build has run before the tests. */
+/** The files that a browser loads (docs/decisions/0014). The build has run before the tests. */
 
 const BUILT = new URL('../../dist/console/', import.meta.url)
 const names = readdirSync(new URL('assets/', BUILT))

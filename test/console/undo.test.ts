@@ -5,7 +5,7 @@ import { INSTALL_MS } from '../debian.ts'
 import { type Agent, held, type Held, type Reviewer } from '../gateway-fixture.ts'
 import { axe, type Console, openConsole, seeAll, visit, WIDE } from './browser.ts'
 
-/** Votes on calls of low and medium risk wait five seconds, and none is lost in silence. */
+/** Votes on calls of low and medium risk wait five seconds, and no vote is lost in silence. */
 
 let console_: Console
 let bot: Agent

@@ -41,7 +41,7 @@ async function destination(body: object = {}): Promise<Destination> {
   return { id: made.id, receiver }
 }
 const rows = (page: Page): ReturnType<Page['locator']> => page.locator('.row')
-/** Every delivery is tried as often as it is ever tried, at a receiver that refuses: days, which the clock of the world jumps over. */
+/** Every delivery gets all its attempts, at a receiver that refuses. The clock of the world jumps over the days. */
 async function everythingDies(id: string): Promise<void> {
   const { world } = console_
   await until(async () => {

@@ -64,5 +64,7 @@ export const INDEX_LIFETIMES: Readonly<Record<keyof typeof INDEX, Lifetime>> = {
   webhookTenants: { holds: 'tenants with webhooks', until: FOR_EVER },
   checkpoints: { holds: 'checkpoints', until: WITH_ITS_RECORD },
   deliveries: { holds: 'deliveries of a webhook', until: WITH_ITS_RECORD },
+  voted: { holds: 'threads by reviewers who voted', until: WITH_THE_THREAD },
+  decided: { holds: 'threads with votes, by tool', until: WITH_THE_THREAD },
   evidence: { holds: 'records of evidence about a thread', until: WITH_THE_THREAD },
 }
