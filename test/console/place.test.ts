@@ -15,7 +15,7 @@ import {
 } from './browser.ts'
 
 /**
- * The text on the page and its place: no text is cut off or mistaken for another, news is in sight, and the page keeps
+ * The text on the page and its place. No text is cut off or mistaken for another; news is in sight, and the page keeps
  * its place.
  */
 
