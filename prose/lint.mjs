@@ -8,14 +8,15 @@
  */
 import { parseArgs } from 'node:util'
 import { filesUnder, read } from './files.mjs'
-import { MOST_COLUMNS, problemsIn } from './rules.mjs'
+import { MOST_COLUMNS, MOST_WORDS, MOST_WORDS_EXPLAINING, problemsIn } from './rules.mjs'
 import { proseLines, textsOf } from './texts.mjs'
 
 function lint(path) {
   const source = read(path)
   const texts = textsOf(path, source)
+  const mostWords = path.startsWith('docs/explanation/') ? MOST_WORDS_EXPLAINING : MOST_WORDS
   const problems = texts.flatMap((one) =>
-    problemsIn(one).map((problem) => ({
+    problemsIn(one, mostWords).map((problem) => ({
       ...problem,
       line: one.line + one.text.slice(0, problem.at).split('\n').length - 1,
     })),

@@ -5,6 +5,8 @@
 
 /** Longest sentence, in words; inline code counts as one, and so does a list of it. */
 export const MOST_WORDS = 25
+/** Explanations (docs/explanation) may take longer sentences. */
+export const MOST_WORDS_EXPLAINING = 35
 /** Longest line of Markdown and of comments, in characters. */
 export const MOST_COLUMNS = 120
 
@@ -18,7 +20,6 @@ const VOCABULARY = [
     bad: 'Each approver votes once.',
     good: 'Each reviewer votes once.',
   },
-  { find: word('humans?(?!-)'), term: 'reviewer', bad: 'A human decides.', good: 'A reviewer decides.' },
   { find: word('parked'), term: 'held', bad: 'The call is parked.', good: 'The call is held.' },
   {
     find: word('approval requests?|tickets?'),
@@ -58,7 +59,6 @@ const VOCABULARY = [
     good: 'Write a contract.',
   },
   { find: word('executors?'), term: 'runtime', bad: 'The executor asks.', good: 'The runtime asks.' },
-  { find: word('log-?ins?'), term: 'session', bad: 'The login ends.', good: 'The session ends.' },
   {
     find: /\b(?:consum|cash)\w* (?:a|an|the|its|no|any|each) (?:\w+ )?(?:proofs?|tokens?)\b/gi,
     term: 'redeem',
@@ -155,6 +155,14 @@ const PHRASES = [
     good: ['Evidence stores only the names of both.'],
   },
   {
+    id: 'a-text',
+    find: /\ba texts?\b(?! (?:cell|file|field|box|node|block|area)\b)/gi,
+    in: ['comment', 'docstring'],
+    say: 'write "a string", or "text" without an article',
+    bad: ['Encrypts a text.'],
+    good: ['Encrypts a string.', 'Text of any length', 'a text field'],
+  },
+  {
     id: 'one-that',
     find: /\b(?:is|are|(?<!must )be|was|as) (?:one (?!of §)|ones |those |that )(?:that|which|of|whose|who)\b|\bthe ones? (?:of|whose|which)\b|\bthat which\b/gi,
     say: 'name the thing in place of "one that"',
@@ -218,7 +226,7 @@ export const wordsIn = (sentence) =>
     .filter((one) => /[\p{L}\p{N}§]/u.test(one)).length
 
 /** Returns the problems of one text: `{ id, at, say, found }`, with the offset in the text. */
-export function problemsIn({ kind, text }) {
+export function problemsIn({ kind, text }, mostWords = MOST_WORDS) {
   const phrases = RULES.filter((rule) => rule.in === undefined || rule.in.includes(kind)).flatMap((rule) =>
     [...text.matchAll(rule.find)].map((match) => ({
       id: rule.id,
@@ -227,13 +235,13 @@ export function problemsIn({ kind, text }) {
       found: match[0].trim(),
     })),
   )
-  return kind === 'heading' ? phrases : [...phrases, ...longSentences(kind, text)]
+  return kind === 'heading' ? phrases : [...phrases, ...longSentences(kind, text, mostWords)]
 }
 
 /** False for data in a string, such as a list of codes: every sentence has one of these words. */
 const isProse = (text) => /\b(?:the|an?|is|are|of|to|in|and|or|for|that|with|no|not|by)\b/.test(text)
 
-function longSentences(kind, text) {
+function longSentences(kind, text, mostWords) {
   // a message says what is wrong and what to do, with a semicolon between
   const parts = kind === 'string' ? text.split(/(?<=;)\s/) : [text]
   let from = 0
@@ -242,11 +250,11 @@ function longSentences(kind, text) {
     from = start + part.length
     return sentencesOf(part)
       .map((one) => ({ ...one, words: wordsIn(one.text) }))
-      .filter(({ text: one, words }) => words > MOST_WORDS && isProse(one))
+      .filter(({ text: one, words }) => words > mostWords && isProse(one))
       .map(({ at, text: sentence, words }) => ({
         id: 'sentence-length',
         at: start + at,
-        say: `${words} words; write at most ${MOST_WORDS}`,
+        say: `${words} words; write at most ${mostWords}`,
         found: sentence.replaceAll(/\s+/g, ' ').slice(0, 60),
       }))
   })

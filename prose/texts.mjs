@@ -6,7 +6,7 @@
  * - YAML: comments and reasons.
  * - Tests: titles and comments.
  *
- * A text is `{ kind, line, text }`. `line` is the line of its first character.
+ * A string is `{ kind, line, text }`. `line` is the line of its first character.
  * Line ends stay in `text`, so that an offset leads to its line.
  */
 import { parseAst } from 'rolldown/parseAst'

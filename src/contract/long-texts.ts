@@ -2,10 +2,10 @@ import type { FieldError } from './errors.ts'
 import { type JsonValue, pointerStep } from './json.ts'
 import { LIMITS } from './limits.ts'
 
-/** The path to a text: names and indexes. */
+/** The path to a string: names and indexes. */
 export type TextPlace = readonly (string | number)[]
 
-/** True when a text is longer, in bytes, than the limit that applies without a contract. */
+/** True when a string is longer, in bytes, than the limit that applies without a contract. */
 export function isLong(text: string): boolean {
   return text.length * 3 > LIMITS.STRING_BYTES && Buffer.byteLength(text) > LIMITS.STRING_BYTES
 }

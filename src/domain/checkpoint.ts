@@ -34,7 +34,7 @@ export function signingKeyOf(seed: Uint8Array): SigningKey {
 }
 
 /**
- * Reads the key from a text in the format of `openssl genpkey -algorithm ed25519`. Returns undefined for another kind
+ * Reads the key from a string in the format of `openssl genpkey -algorithm ed25519`. Returns undefined for another kind
  * of key, and for any other text.
  */
 export function signingKeyInPem(pem: string): SigningKey | undefined {

@@ -1,5 +1,5 @@
 /**
- * C2SP tlog-proof: a text that proves that one record is in a log. For verification, a reader needs only the text and
+ * C2SP tlog-proof: a string that proves that one record is in a log. For verification, a reader needs only the text and
  * the log's key. The record is in the `extra` line. The path from the record's hash to the signed root proves that the
  * log contains the record.
  */

@@ -130,13 +130,13 @@ const FOREIGN_IN_ASCII = new RegExp(
 /** Arabic number signs, which are accepted in Arabic text. */
 const ARABIC_NUMBERS = /(?<=[0-9])(?:[\u066b\u066c](?=[0-9])|\u066a(?![A-Za-z0-9]))/gu
 /**
- * Chinese, Japanese and Korean characters that look like ASCII characters. They are deceptive next to ASCII, in a text
- * without other characters of these scripts: `rm 一rf`, `1〇0`.
+ * Chinese, Japanese and Korean characters that look like ASCII characters. They are deceptive next to ASCII, in a
+ * string without other characters of these scripts: `rm 一rf`, `1〇0`.
  */
 const LIKE_ASCII = '[一ー二ニ三ㅡ丨ㅣ口ロㅁ工エ卜八ハ〇ㅇ으ᅵ丶ノ丿へヘ乂丅力乙]'
 const CJK_AS_ASCII = new RegExp(`[A-Za-z0-9/.~]${LIKE_ASCII}|${LIKE_ASCII}[A-Za-z0-9/.~]`, 'u')
 const OTHER_CJK = new RegExp(`(?!${LIKE_ASCII})${CJK.source}`, 'u')
-/** Letters that look like the shell's `<` and `>` in a text without other letters of their scripts. */
+/** Letters that look like the shell's `<` and `>` in a string without other letters of their scripts. */
 const AS_ARROWS = /(?:^|[\s0-9&])[\u1433\u1438\u16b2](?!\S)/u
 const OTHERS_OF_ARROWS = /(?![\u1433\u1438\u16b2])[\p{Script=Cans}\p{Script=Runr}]/u
 /** Two dots in one separate character. In Japanese, several of these characters in a row mark an omission. */
@@ -239,7 +239,7 @@ const lettersOf = (flag: string): string =>
   Array.from(flag, (one) => String.fromCharCode((one.codePointAt(0) ?? 0) - 0x1f1e6 + 65)).join('')
 
 /**
- * True for digits of a script in a text without letters of that script, or for ASCII and other digits in one number.
+ * True for digits of a script in a string without letters of that script, or for ASCII and other digits in one number.
  */
 export function hasForeignDigits(text: string): boolean {
   if (/[0-9][^\P{Nd}0-9]|[^\P{Nd}0-9][0-9]/u.test(text)) return true

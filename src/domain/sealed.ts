@@ -10,7 +10,7 @@ const CIPHER = 'aes-256-gcm'
 const KEY_BYTES = 32
 const TAG_BYTES = 16
 
-/** Encrypts a text to base64url. `nonce` consists of `SEAL_NONCE_BYTES` random bytes that are never used twice. */
+/** Encrypts a string to base64url. `nonce` consists of `SEAL_NONCE_BYTES` random bytes that are never used twice. */
 export function seal(secret: Uint8Array, purpose: string, text: string, nonce: Uint8Array): string {
   const cipher = createCipheriv(CIPHER, keyOf(secret, purpose), nonce)
   cipher.setAAD(Buffer.from(purpose))
@@ -18,7 +18,7 @@ export function seal(secret: Uint8Array, purpose: string, text: string, nonce: U
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
 }
 
-/** Decrypts a text. Returns undefined unless `seal` encrypted the text with the same secret and purpose. */
+/** Decrypts a string. Returns undefined unless `seal` encrypted the text with the same secret and purpose. */
 export function unseal(secret: Uint8Array, purpose: string, sealed: string): string | undefined {
   const bytes = Buffer.from(sealed, 'base64url')
   // Base64url has several spellings of the same bytes, but only the canonical spelling is accepted.

@@ -146,7 +146,7 @@ const contents = (recipe: string, files: readonly BundleFile[], request?: string
 export const textOf = ({ files, path }: PlaygroundState): string =>
   files.find((file) => file.path === path)?.text ?? ''
 
-/** Returns the start and the end of a line in a text, for the selection of an editor. Lines start at 1. */
+/** Returns the start and the end of a line in a string, for the selection of an editor. Lines start at 1. */
 export function rangeOfLine(text: string, line: number): readonly [number, number] {
   const lines = text.split('\n')
   const start = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0)

@@ -2,8 +2,8 @@ import { connect } from 'node:net'
 import { workerData } from 'node:worker_threads'
 
 /*
- * A crowd on connections, in a thread of its own. Each connection begins with a text. A connection that ends is opened
- * again. The thread counts the connections that have ended and the answers.
+ * A crowd on connections, in a thread of its own. Each connection begins with a string. A connection that ends is
+ * opened again. The thread counts the connections that have ended and the answers.
  */
 const { port, count, text, shared } = workerData
 const seen = new Int32Array(shared)

@@ -29,11 +29,11 @@ export const GENERATORS: Readonly<Record<string, Generator>> = {
 /** Generators of JSON that is no text: a free payload holds it as JSON. */
 const AS_JSON: readonly string[] = ['digits', 'deep JSON', 'many keys']
 
-/** One place of one operation, and how to put a text there. */
+/** One place of one operation, and how to put a string there. */
 export interface Cell {
   readonly endpoint: Endpoint
   readonly name: string
-  /** The request for a text of so many bytes; `raw` puts JSON there as it is. */
+  /** The request for a string of so many bytes; `raw` puts JSON there as it is. */
   request(generator: string, share: number): HostileRequest
 }
 
@@ -134,10 +134,10 @@ function contentOf(
   return isFree ? `[${list}]` : list
 }
 
-/** Share of its room in a body that a text fills, so that it fits with its escapes. */
+/** Share of its room in a body that a string fills, so that it fits with its escapes. */
 const UNESCAPED = 0.75
 
-/** Escapes make a text longer in JSON than it is. */
+/** Escapes make a string longer in JSON than it is. */
 function fitting(generator: string, bytes: number): string {
   return textOf(generator, bytes)
 }

@@ -143,7 +143,7 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Writes a text.
+ * Writes a string.
  *
  * @throws when the stream is closed
  */

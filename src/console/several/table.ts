@@ -42,7 +42,7 @@ export interface Table {
   /** Fields that are equal in all calls. */
   readonly same: readonly TreeNode[]
   readonly columns: readonly Column[]
-  /** The name of each call: a text that no other call has, or else its number. */
+  /** The name of each call: a string that no other call has, or else its number. */
   readonly names: readonly string[]
 }
 

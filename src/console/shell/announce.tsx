@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 
 const said = signal('')
 
-/** Announces a text to users of screen readers. */
+/** Announces a string to users of screen readers. */
 export function announce(text: string): void {
   said.value = ''
   queueMicrotask(() => {

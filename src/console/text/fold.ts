@@ -7,7 +7,7 @@ export interface Folded {
 
 const LINES = 14
 const CHARACTERS = 1_200
-/** The factor by which a text may exceed the limit and still be shown whole. */
+/** The factor by which a string may exceed the limit and still be shown whole. */
 const SLACK = 1.25
 
 export function fold(text: string): Folded {

@@ -3,7 +3,7 @@ import { AgentText } from './agent-text.tsx'
 import { fold } from './fold.ts'
 import { useHindrance } from './hindrance.ts'
 
-/** A text of any length. Long text is folded, with a count of the rest, and one press unfolds it. */
+/** A string of any length. Long text is folded, with a count of the rest, and one press unfolds it. */
 export function LongText({ text }: { readonly text: string }) {
   const open = useSignal(false)
   const { shown, rest } = fold(text)

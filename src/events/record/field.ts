@@ -56,7 +56,7 @@ export const object = <T extends JsonObject = JsonObject>(doc: string): Field<T,
   optional: false,
 })
 
-/** A text that must be one of the given values. */
+/** A string that must be one of the given values. */
 export const oneOf = <const T extends string>(values: readonly T[], doc: string): Field<T, false> => ({
   accepts: (value): value is T => values.some((one) => one === value),
   otherwise: `is not one of ${values.join(', ')}`,

@@ -76,7 +76,7 @@ export function checkThreads(partition: string): PartCheck {
   }
 }
 
-/** Copies a text. V8 keeps a concatenated string as its parts, which takes three times the memory. */
+/** Copies a string. V8 keeps a concatenated string as its parts, which takes three times the memory. */
 const inOnePiece = (text: string): string => Buffer.from(text).toString()
 
 const MARKED = 'mark'

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { GatewayError, problemOf } from '../../contract/errors.ts'
 
 /**
- * An answer with a text that is composed only once. The text and the header are sent in one piece, because a refusal
+ * An answer with a string that is composed only once. The text and the header are sent in one piece, because a refusal
  * must be cheap.
  */
 export interface Refusal {

@@ -22,7 +22,7 @@ const MAX_DAYS = 100
 
 /**
  * Returns the examples of times that the leaves need. In three years, the last day of a month falls on every weekday.
- * It need not do so for both of two time zones, or for a text that is part of a date.
+ * It need not do so for both of two time zones, or for a string that is part of a date.
  */
 export function askedOfTime(leaves: readonly Leaf[], zones: number): Asked {
   const asked = leaves.flatMap(({ field, test }) => (field === 'date' || !test ? [] : [{ field, test }]))

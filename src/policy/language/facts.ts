@@ -57,7 +57,7 @@ const put =
   (name: 'agent' | 'tenant' | 'owners' | 'workflow' | 'label' | 'subject'): Put =>
   (call, value) => ({ ...call, [name]: value })
 
-/** A text that the agent writes about its task. */
+/** A string that the agent writes about its task. */
 function claim(name: 'workflow' | 'label' | 'subject', doc: string): FactOfCall {
   return {
     read: ({ call }) => call[name] ?? MISSING,

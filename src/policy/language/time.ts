@@ -132,7 +132,7 @@ export function isDate(text: string): boolean {
 
 type Compare = (text: string) => boolean | undefined
 
-/** Compares texts with a date. The answer is undefined for a text that is not a date. */
+/** Compares texts with a date. The answer is undefined for a string that is not a date. */
 export function isFrom(date: string): Compare {
   return (text) => (isDate(text) ? text >= date : undefined)
 }

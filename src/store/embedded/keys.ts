@@ -87,7 +87,7 @@ export function justBehind(key: Buffer): Buffer {
   return Buffer.concat([key, Buffer.alloc(1)])
 }
 
-/** The position between the previous key and this key. Keys that end with a text end with 0. */
+/** The position between the previous key and this key. Keys that end with a string end with 0. */
 export function justBefore(key: Buffer): Buffer {
   return Buffer.from(key.subarray(0, key.length - 1))
 }

@@ -14,7 +14,7 @@ async function truth(match: string, payload: JsonObject, head?: string): Promise
   return fired.length > 0 ? 'unknown' : 'false'
 }
 
-/** Queries in which one dialect reads a text or a comment, and another reads a name with a statement behind it. */
+/** Queries in which one dialect reads a string or a comment, and another reads a name with a statement behind it. */
 const UNREADABLE_SQL = [
   "select [']; drop table t --']",
   'select ["]; drop table t --"]',

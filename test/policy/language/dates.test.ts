@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { JsonValue } from '../../../src/contract/json.ts'
 import { bundle, call, diagnose, rules, withRules } from '../support.ts'
 
-/** The operators `from` and `until` of a text that is a date. */
+/** The operators `from` and `until` of a string that is a date. */
 
 async function truth(test: string, note: JsonValue | undefined): Promise<string> {
   const rule = (match: string): string => `  - { id: a, review: A., when: ${match} }\n`

@@ -6,7 +6,7 @@ import { readSql } from '../../../src/policy/language/sql/read.ts'
 import { rounds } from '../../runs.ts'
 import { changeTexts, sqlTexts } from './sql-texts.ts'
 
-/** The readers of SQLite and PostgreSQL themselves say what a text does. */
+/** The readers of SQLite and PostgreSQL themselves say what a string does. */
 
 const RUNS = rounds({ check: 3_000, short: 3_000, long: 100_000 })
 type Database = InstanceType<Awaited<ReturnType<typeof initSqlJs>>['Database']>

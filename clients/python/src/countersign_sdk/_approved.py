@@ -46,7 +46,7 @@ class Attempt:
     """One attempt of a framework to run an approved call.
 
     The framework calls its tool, and code of others may lie between. So the function itself, as the last, redeems the
-    proof. Its refusal passes the code between, which may turn an error into a text.
+    proof. Its refusal passes the code between, which may turn an error into a string.
 
     redeem: waits for the decision, redeems the proof and runs.
     """

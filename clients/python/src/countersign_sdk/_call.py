@@ -62,7 +62,7 @@ class Options(TypedDict, total=False):
     on_decision: called with a `Decided` before the tool runs.
     revise: called with a request for changes and the payload; returns a new payload, or None.
     workflow_name, task_label, subject: names for the reviewers; policy reads them, too.
-    preview: a text that shows the reviewers what the call would do.
+    preview: a string that shows the reviewers what the call would do.
     risk_level: the agent's own estimate. It can only add to the contract's.
     summary: lines for the reviewers.
     images: pictures for the reviewers, as data URLs.

@@ -150,7 +150,7 @@ def _first_line(error: Exception) -> str:
 def is_alike(one: object, other: object) -> bool:
     """Returns whether two values that are equal in JSON have the same types, too.
 
-    In a type such as `Decimal | str`, JSON loses which of them a text was. Numbers stay as JSON has them.
+    In a type such as `Decimal | str`, JSON loses which of them a string was. Numbers stay as JSON has them.
     """
     if isinstance(one, (int, float)) and isinstance(other, (int, float)):
         return True

@@ -62,7 +62,7 @@ class _Tool:
 
 @dataclass
 class _Call:
-    """The call that a runner runs, and the error of its function, which the framework may turn into a text."""
+    """The call that a runner runs, and the error of its function, which the framework may turn into a string."""
 
     bound: Callable[[ToolContext[Any]], Any]
     error: BaseException | None = None

@@ -4,7 +4,7 @@ import { startAt, take, type Cursor, type Part } from './cursor.ts'
 import { change, query } from './grammar.ts'
 import { sqlTokens } from './tokens.ts'
 
-/** Words that change data or permissions wherever they are in a text. */
+/** Words that change data or permissions wherever they are in a string. */
 export const CHANGING: ReadonlySet<string> = new Set(
   'insert update delete merge upsert drop truncate alter create grant revoke deny restore copy call exec execute'.split(
     ' ',
@@ -63,7 +63,7 @@ function read(sql: string): SqlReading {
   return changes ? { ...NOT_UNDERSTOOD, verbs, clauses } : NOT_UNDERSTOOD
 }
 
-/** A text that is exactly one statement of the subset in docs/policy-language.md. */
+/** A string that is exactly one statement of the subset in docs/policy-language.md. */
 interface Statement {
   readonly isQuery: boolean
   /** The functions that the statement calls, in lower case and in order. */
@@ -73,7 +73,7 @@ interface Statement {
   readonly clauses: ReadonlySet<Clause>
 }
 
-/** Reads a text that is one SELECT, UPDATE or DELETE as a whole. Undefined for every other text. */
+/** Reads a string that is one SELECT, UPDATE or DELETE as a whole. Undefined for every other text. */
 function readStatement(sql: string): Statement | undefined {
   const tokens = sqlTokens(sql)
   if (tokens === undefined) return undefined

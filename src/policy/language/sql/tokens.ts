@@ -31,7 +31,7 @@ const FORMS: readonly (readonly [Token['kind'] | 'silent', string])[] = [
 ]
 const ANY_FORM = new RegExp(FORMS.map(([, form]) => `(${form})`).join('|'), 'uy')
 
-/** A line at which clients split a text, even in comments and quotes. The clients run the rest separately. */
+/** A line at which clients split a string, even in comments and quotes. The clients run the rest separately. */
 const BATCH_LINE = /^[ \t]*(?:go\b|\/[ \t]*\r?$)/im
 
 /** Returns the tokens of an SQL text, without comments; undefined when dialects disagree about a token. */
