@@ -101,10 +101,11 @@ describe('texts', () => {
     ])
   })
 
-  it('finds only the titles of a test', () => {
+  it('finds the titles and the comments of a test, but no strings', () => {
     const source =
       "// nobody\ndescribe('a thing', () => { it.each([1])('works %i times', () => log('no title at all')) })"
     expect(textsOf('test/x.test.ts', source)).toEqual([
+      { kind: 'comment', line: 1, text: 'nobody' },
       { kind: 'title', line: 2, text: 'a thing' },
       { kind: 'title', line: 2, text: 'works %i times' },
     ])
