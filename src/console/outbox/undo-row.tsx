@@ -61,8 +61,11 @@ function NotSent({ vote }: { readonly vote: Held }) {
   return (
     <div class="undo bad" role="alert">
       <p>
-        <b>{several ? `${several.length} votes were` : '1 vote was'} not sent:</b> {WORDS[body.decision]}{' '}
-        <AgentText text={line} />. {problem?.title}.
+        <b>
+          {several ? `${several.length} votes were` : '1 vote was'} not{' '}
+          {canSendAgain(vote) ? 'sent' : 'counted'}:
+        </b>{' '}
+        {WORDS[body.decision]} <AgentText text={line} />. {problem?.title}.
       </p>
       {canSendAgain(vote) ? (
         <button onClick={() => void send(thread)}>Send it</button>
