@@ -46,7 +46,8 @@ describe('the operations', () => {
       ),
     )
     expect(pairs.filter((code) => !(code in ERRORS) && !code.includes(' '))).toEqual([])
-    expect(pairs.length).toBeLessThan(600)
+    // shared lists of codes named 18 for each operation
+    expect(pairs.length / operations.length).toBeLessThan(12)
   })
 
   it('the operations wait in the lane of their entry, whatever the parameters are', () => {
