@@ -526,7 +526,7 @@ export class Overtaking {
   readonly wrapStore = (store: Store): Store =>
     overriding(store, {
       commit: async (partition, commit) => {
-        const quicker = isCheckpoint(commit) ? undefined : this.before
+        const quicker = isCheckpoint(commit) || isLookAtThreads(commit) ? undefined : this.before
         if (quicker) this.before = undefined
         await quicker?.()
         return store.commit(partition, commit)
@@ -537,6 +537,10 @@ export class Overtaking {
 /** True for a checkpoint. A gateway signs the evidence that it finds at start, and may commit this at any time. */
 export const isCheckpoint = ({ writes }: Commit): boolean =>
   writes.some((write) => write.op === 'put' && write.type === 'checkpoint')
+
+/** True when the timer only plans its next look at ended threads. */
+const isLookAtThreads = ({ writes }: Commit): boolean =>
+  writes.every((write) => write.op === 'index' && write.member === 'threads all')
 
 /** Another gateway on the same store: the gateway of this world does not see its actions in memory. */
 export const elsewhere = ({ app }: World): Deps => ({
