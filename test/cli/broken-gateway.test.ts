@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { MAIN } from '../crash.ts'
 import { makeAuthority } from '../webhooks/certificates.ts'
 import { type CliRun, runCli } from './run.ts'
 
 /** What a person sees of a gateway that is none: one sentence about what is there, never a stack, and never that something was done. */
 
-const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
 const KEY = 'an-admin-key-of-at-least-32-characters'
 

@@ -12,8 +12,8 @@ import {
   startGateway,
   transfer,
   TRANSFER_PATH,
-  until,
 } from './gateway.ts'
+import { until } from '../until.ts'
 
 /*
  * SIGTERM under load. Clients keep their connections, honour `Connection: close`, and go on until nobody takes their connections any more. What was sent on a

@@ -27,9 +27,9 @@ import {
   overriding,
   type Reviewer,
   type SignedIn,
-  until,
   type World,
 } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 
 /** What reviewers do beside voting, and what stands around a thread (docs/review-api.md). */
 

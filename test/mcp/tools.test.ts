@@ -5,7 +5,8 @@ import { importMcp } from '../../src/policy/import/mcp.ts'
 import { createProxy, type Proxy, type ProxyParts } from '../../src/mcp/proxy.ts'
 import { createCallIds } from '@countersign/sdk/runtime'
 import { canonicalJson, createGate, type Payload } from '@countersign/sdk'
-import { type Agent, openWorld, until, type World } from '../gateway-fixture.ts'
+import { type Agent, openWorld, type World } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 
 /*
  * Which contract a call is judged by (docs/agent-side.md): contracts that were made from what a server said, and the server behind the proxy. The law: a call

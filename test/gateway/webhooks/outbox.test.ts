@@ -13,9 +13,9 @@ import {
   newTask,
   openWorld,
   overriding,
-  until,
   type World,
 } from '../../gateway-fixture.ts'
+import { until } from '../../until.ts'
 
 /** What all destinations are told in full, which is what a commit has most of. */
 
