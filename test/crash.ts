@@ -3,6 +3,10 @@ import type { ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+
+/** The program of this build. */
+export const MAIN = fileURLToPath(new URL('../dist/bin/main.js', import.meta.url))
 
 /*
  * Child processes that are killed at a chosen moment. The moment is a line that the child prints, never a span of time:

@@ -1,7 +1,6 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { type App, startApp } from '../src/app.ts'
 import type { WebhookParts } from '../src/app/webhooks.ts'
@@ -29,6 +28,9 @@ import { BUNDLE } from './bundle.ts'
 import { checkDocumented } from './documented.ts'
 import { faultsIn } from './evidence/replayed.ts'
 import { openTestStore } from './test-store.ts'
+import { until } from './until.ts'
+
+export { until } from './until.ts'
 
 /** A whole gateway in this process, with a clock that tests move: nothing here waits for time to pass. */
 
@@ -570,15 +572,6 @@ export function overriding(store: Store, methods: Partial<Store>): Store {
     close: () => store.close(),
     ...methods,
   }
-}
-
-/** Waits for something that is sure to come, looking often; half a minute is a failure. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 6_000; tries++) {
-    if (await condition()) return
-    await pause(5)
-  }
-  throw new Error('what was waited for did not happen')
 }
 
 export async function writeBundle(

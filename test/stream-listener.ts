@@ -1,6 +1,7 @@
 import type { ThreadChange } from '../src/contract/reviewer.ts'
 import { checkComponent } from './documented.ts'
-import { type Reviewer, until } from './gateway-fixture.ts'
+import { type Reviewer } from './gateway-fixture.ts'
+import { until } from './until.ts'
 
 export interface Message {
   /** The id of the record. */

@@ -12,3 +12,11 @@ export function isObject(value: unknown): value is JsonObject {
 export function pointerStep(step: string | number): string {
   return `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
+
+/** Returns the names in a JSON Pointer. */
+export function pointerNames(pointer: string): readonly string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+}

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { JsonObject, JsonValue } from '../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../contract/json.ts'
 import { canonicalJson, leafHash } from '../domain/digest.ts'
 
 /** The readable parts of a line of an export (docs/evidence.md). */
@@ -70,8 +70,7 @@ function noLine(text: string): string {
 export function recordIn(text: string): JsonObject | undefined {
   try {
     const value = JSON.parse(text) as JsonValue
-    const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isRecord && canonicalJson(value) === text ? (value as JsonObject) : undefined
+    return isObject(value) && canonicalJson(value) === text ? value : undefined
   } catch {
     return undefined
   }

@@ -1,6 +1,6 @@
 import { parse } from 'yaml'
 import type { ExplanationView } from '../contract/admin.ts'
-import type { JsonObject } from '../contract/json.ts'
+import { isObject } from '../contract/json.ts'
 import { parseRequest } from '../contract/strict-json.ts'
 import { prepareBundle } from '../policy/bundle/load.ts'
 import type { CompiledSnapshot } from '../policy/evaluate/compile.ts'
@@ -61,12 +61,10 @@ const decisionOf = (explanation: Explanation): Decision => ({
 
 function requestOf(text: string): ExplainRequest {
   const value = parseRequest(new TextEncoder().encode(text), { longTextsIn: 'payload' })
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new TypeError('a request must be a JSON object')
-  const { tool_name, payload = {} } = value as JsonObject
+  if (!isObject(value)) throw new TypeError('a request must be a JSON object')
+  const { tool_name, payload = {} } = value
   if (typeof tool_name !== 'string') throw new TypeError('`tool_name` is missing: it names the tool')
-  if (typeof payload !== 'object' || payload === null || Array.isArray(payload))
-    throw new TypeError('`payload` must be a JSON object')
+  if (!isObject(payload)) throw new TypeError('`payload` must be a JSON object')
   return value as unknown as ExplainRequest
 }
 

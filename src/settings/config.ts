@@ -1,3 +1,4 @@
+import { isObject } from '../contract/json.ts'
 import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
@@ -176,15 +177,13 @@ function readFile(path: string | undefined, parseYaml: (text: string) => unknown
   if (path === undefined && !existsSync(FILE)) return {}
   const text = textOf(path ?? FILE)
   const value = parsed(path ?? FILE, () => parseYaml(text))
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    throw new ConfigError(`${path ?? FILE}: expected settings, one per line`)
-  }
+  if (!isObject(value)) throw new ConfigError(`${path ?? FILE}: expected settings, one per line`)
   const known = SETTING_ROWS.map(({ name }) => name)
   const unknown = Object.keys(value).find((key) => !known.includes(key))
   if (unknown !== undefined) {
     throw new ConfigError(`${path ?? FILE}: unknown setting \`${unknown}\`; ${suggestion(unknown, known)}`)
   }
-  return value as Record<string, unknown>
+  return value
 }
 
 /** Reports only the position of an error, because the surrounding text may contain secrets. @throws ConfigError */

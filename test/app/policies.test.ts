@@ -3,7 +3,8 @@ import { describe, expect, it, vi } from 'vitest'
 import { noteLoads } from '../../src/app/policies.ts'
 import type { PolicyLoad } from '../../src/gateway/admin/policy-load-queue.ts'
 import type { LoadReport } from '../../src/policy/bundle/feed.ts'
-import { openWorld, until } from '../gateway-fixture.ts'
+import { openWorld } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 
 function listeners() {
   const noted: PolicyLoad[] = []

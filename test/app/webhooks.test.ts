@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { INDEX } from '../../src/gateway/core/indexes.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
-import { openWorld, overriding, until } from '../gateway-fixture.ts'
+import { openWorld, overriding } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 
 it('logs a failed look at the outbox, except while the store is unavailable', async () => {
   let failure: Error | undefined

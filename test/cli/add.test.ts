@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, describe, it, onTestFinished } from 'vitest'
-import { startProcess } from '../crash.ts'
-import { MAIN } from '../fault/gateway.ts'
+import { MAIN, startProcess } from '../crash.ts'
 import { type CliRun, runCli } from './run.ts'
 
 /** A folder with a bundle in ./policies. */

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { MAIN } from '../crash.ts'
 import { makeAuthority } from '../webhooks/certificates.ts'
 import { type CliRun, runCli } from './run.ts'
 
@@ -15,7 +16,6 @@ import { type CliRun, runCli } from './run.ts'
  * No command claims that it did anything.
  */
 
-const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
 const KEY = 'an-admin-key-of-at-least-32-characters'
 

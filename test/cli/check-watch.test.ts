@@ -8,12 +8,11 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { startProcess } from '../crash.ts'
+import { MAIN, startProcess } from '../crash.ts'
 import { throughFullPipe } from '../full-pipe.ts'
-import { until } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 import { runCli, runUnread } from './run.ts'
 
-const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
 let directory: string
 

@@ -17,7 +17,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { interpreters, ROOT } from '../clients/python-environment.ts'
 import { type StartedProcess, startProcess } from '../crash.ts'
-import { until } from '../fault/gateway.ts'
+import { until } from '../until.ts'
 import { execFileSync } from '../sync-child.ts'
 
 let home: string

@@ -13,7 +13,6 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { createServer as createTlsServer } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { certificateFinding } from '../../src/cli/operate/doctor/certificates.ts'
 import { authorityFinding } from '../../src/cli/operate/doctor/files.ts'
@@ -24,13 +23,12 @@ import { SYSTEM } from '../../src/gateway/core/records.ts'
 import { TENANTS_INDEX } from '../../src/gateway/core/indexes.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/store.ts'
 import { keySpace } from '../../src/store/redis/keys.ts'
-import { startProcess } from '../crash.ts'
+import { MAIN, startProcess } from '../crash.ts'
 import { type Gateway, startGateway, STARTER_POLICIES } from '../fault/gateway.ts'
 import { type RedisServer, startRedis } from '../redis/server.ts'
 import { makeAuthority } from '../webhooks/certificates.ts'
 import { type CliRun, runCli } from './run.ts'
 
-const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 const ADMIN_KEY = 'an-admin-key-for-tests-on-the-loopback-only'
 const HOUR_MS = 3_600_000
 

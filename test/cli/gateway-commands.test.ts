@@ -10,11 +10,10 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ThreadList, ThreadView } from '../../src/contract/reviewer.ts'
-import { type StartedProcess, startProcess } from '../crash.ts'
-import { until } from '../gateway-fixture.ts'
+import { MAIN, type StartedProcess, startProcess } from '../crash.ts'
+import { until } from '../until.ts'
 import { type CliRun, runCli, runUnread } from './run.ts'
 
-const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
 const ADMIN_KEY = 'an-admin-key-of-at-least-32-characters'
 

@@ -2,9 +2,8 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { MAIN } from '../crash.ts'
 import { counted, withProgress } from '../../src/cli/terminal/progress.ts'
-
-const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 
 /** A terminal of 40 columns that keeps the text written to it, and a clock that the test moves. */
 function terminal(isTTY: boolean) {

@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { MAIN } from '../crash.ts'
 import { type CliOptions, runInProcess } from './in-process.ts'
-
-const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 
 export interface CliRun {
   readonly code: number | null

@@ -16,14 +16,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openEmbeddedStore } from '../../src/store/embedded/store.ts'
-import { startProcess } from '../crash.ts'
-import { until } from '../fault/gateway.ts'
+import { MAIN, startProcess } from '../crash.ts'
+import { until } from '../until.ts'
 import { startRedis } from '../redis/server.ts'
 import { type CliRun, runCli } from './run.ts'
 
 /** The message that a person reads at night when a gateway does not start: what is wrong, where, and what to do. */
 
-const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
 const KEY_LINE = /^admin key \(shown once, keep it\): (csa_[\w-]{43})$/m
 

@@ -2,14 +2,12 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, stat
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startProcess } from '../crash.ts'
+import { MAIN, startProcess } from '../crash.ts'
 import { runCli } from './run.ts'
 
 /** A service with a user of its own, as in deploy/systemd, whose store root looks after. */
 
-const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 const SERVICE = 65534
 const AS_SERVICE = ['setpriv', `--reuid=${SERVICE}`, `--regid=${SERVICE}`, '--clear-groups']
 

@@ -1,19 +1,17 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { keep, memberKey } from '../../src/store/embedded/keys.ts'
 import { openDatabase } from '../../src/store/embedded/lmdb.ts'
-import { startProcess } from '../crash.ts'
-import { held, openWorld, until } from '../gateway-fixture.ts'
+import { MAIN, startProcess } from '../crash.ts'
+import { held, openWorld } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 import { playHistory } from '../gateway/random-history.ts'
 import { commitOf } from '../store/commit-of.ts'
 import { Places } from '../store/places.ts'
 import { runCli, runUnread } from './run.ts'
 import { execFileSync } from '../sync-child.ts'
-
-const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 
 const places = new Places()
 const from = places.embedded()

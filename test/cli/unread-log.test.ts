@@ -3,12 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
-import { startProcess } from '../crash.ts'
-import { until } from '../fault/gateway.ts'
+import { MAIN, startProcess } from '../crash.ts'
+import { until } from '../until.ts'
 import { throughFullPipe } from '../full-pipe.ts'
 import { freePort } from '../ports.ts'
 
-const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
 
 async function settings(): Promise<{ port: string; flags: string[] }> {

@@ -13,9 +13,9 @@ import {
   openWorld,
   type Reviewer,
   SECOND,
-  until,
   type World,
 } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 import { Receivers } from '../webhooks/receiver.ts'
 import type { Loose } from './files.ts'
 import { PrometheusServer } from './prometheus-server.ts'

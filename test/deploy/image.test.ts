@@ -14,7 +14,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { until } from '../fault/gateway.ts'
+import { until } from '../until.ts'
 import { healthCommand, isSentToBuilder, type Instruction, stages } from './dockerfile.ts'
 import { at, lines, read, ROOT, temporaryDirectory } from './files.ts'
 import { freePort } from '../ports.ts'

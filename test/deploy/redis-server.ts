@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { run } from '../debian.ts'
-import { until } from '../fault/gateway.ts'
+import { until } from '../until.ts'
 import { at, lines, read } from './files.ts'
 
 /*

@@ -1,5 +1,5 @@
+import { MAIN } from '../crash.ts'
 import { spawn } from 'node:child_process'
-import { MAIN } from '../fault/gateway.ts'
 
 /** How a block ended: its output and, where it failed, its exit code. */
 export interface BlockRun {

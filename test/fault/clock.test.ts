@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openEmbeddedStore } from '../../src/store/embedded/store.ts'
 import { runCli } from '../cli/run.ts'
-import { startProcess } from '../crash.ts'
+import { MAIN, startProcess } from '../crash.ts'
 import { type RedisServer, startRedis } from '../redis/server.ts'
-import { inDirectory, MAIN, startGateway, STARTER_POLICIES } from './gateway.ts'
+import { inDirectory, startGateway, STARTER_POLICIES } from './gateway.ts'
 
 /** A start whose clock is far ahead of everything that the store has seen. */
 

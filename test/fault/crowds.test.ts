@@ -5,15 +5,8 @@ import { LIMITS } from '../../src/contract/limits.ts'
 import { PAGE_SECRET } from '../../src/contract/page-secret.ts'
 import { Browser, startProvider } from '../identity-provider.ts'
 import { IS_LONG, rounds } from '../runs.ts'
-import {
-  type Gateway,
-  inDirectory,
-  LARGE_CENTS,
-  startGateway,
-  transfer,
-  TRANSFER_PATH,
-  until,
-} from './gateway.ts'
+import { type Gateway, inDirectory, LARGE_CENTS, startGateway, transfer, TRANSFER_PATH } from './gateway.ts'
+import { until } from '../until.ts'
 import { mainMsOf, startProbe } from './probe.ts'
 
 /*

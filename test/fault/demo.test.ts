@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { type StartedProcess, startProcess } from '../crash.ts'
-import { MAIN, STARTER_POLICIES } from './gateway.ts'
+import { MAIN, type StartedProcess, startProcess } from '../crash.ts'
+import { STARTER_POLICIES } from './gateway.ts'
 
 it('the demo plays its whole story by itself and exits 0', async () => {
   const demo = startProcess(MAIN, ['dev', '--demo', '--auto'], inFolder())

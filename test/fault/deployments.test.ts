@@ -2,13 +2,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { runCli } from '../cli/run.ts'
-import { startProcess } from '../crash.ts'
+import { MAIN, startProcess } from '../crash.ts'
 import { type RedisServer, startRedis } from '../redis/server.ts'
 import {
   type Gateway,
   inDirectory,
   LARGE_CENTS,
-  MAIN,
   startGateway,
   STARTER_POLICIES,
   transfer,

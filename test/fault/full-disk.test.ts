@@ -11,8 +11,8 @@ import {
   startGateway,
   transfer,
   TRANSFER_PATH,
-  until,
 } from './gateway.ts'
+import { until } from '../until.ts'
 
 /** A small disk of its own for the gateway, which is filled from outside until writes fail. */
 

@@ -6,14 +6,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Verdict, verifyEvidence } from '../../src/evidence/verify.ts'
-import { type StartedProcess, startProcess } from '../crash.ts'
+import { MAIN, type StartedProcess, startProcess } from '../crash.ts'
 import { stopwatch } from '../stopwatch.ts'
+import { until } from '../until.ts'
 
 /*
  * A real gateway: `serve` of dist/ in its own process, on free ports of the loopback. Its state is in a temporary
  * directory.
  */
-export const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 export const STARTER_POLICIES = fileURLToPath(new URL('../../policies', import.meta.url))
 /** One tool, two rules: it loads with half a second of processor time less than the starter policies. */
 export const SMALL_POLICIES = fileURLToPath(new URL('policies', import.meta.url))
@@ -150,15 +150,6 @@ function send(
     request.on('error', reject)
     request.end(text)
   })
-}
-
-/** Asks again until it is so; the deadline only turns a test that would hang into one that fails. */
-export async function until(isSo: () => Promise<boolean>, deadlineMs = 20_000): Promise<void> {
-  const tookMs = stopwatch()
-  while (!(await isSo().catch(() => false))) {
-    if (tookMs() > deadlineMs) throw new Error(`it was not so within ${deadlineMs} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
 }
 
 /** Runs a test in a directory of its own that is gone afterwards. */

@@ -1,20 +1,19 @@
 import { copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startProcess } from '../crash.ts'
+import { MAIN, startProcess } from '../crash.ts'
 import { type RedisServer, startRedis } from '../redis/server.ts'
 import {
   type Gateway,
   inDirectory,
   LARGE_CENTS,
-  MAIN,
   SMALL_CENTS,
   startGateway,
   STARTER_POLICIES,
   transfer,
   TRANSFER_PATH,
-  until,
 } from './gateway.ts'
+import { until } from '../until.ts'
 
 /** A store that was emptied or set back under running gateways. */
 

@@ -9,10 +9,10 @@ import {
   startGateway,
   transfer,
   TRANSFER_PATH,
-  until,
   verdictOn,
   withGateway,
 } from './gateway.ts'
+import { until } from '../until.ts'
 
 /** `store export` and `store check` beside a running gateway on the embedded store, under load. */
 

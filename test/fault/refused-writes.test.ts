@@ -9,8 +9,8 @@ import {
   startGateway,
   transfer,
   TRANSFER_PATH,
-  until,
 } from './gateway.ts'
+import { until } from '../until.ts'
 
 /** A real Redis that answers reads and refuses writes: `/readyz`, the doctor and agents learn it, and why. */
 

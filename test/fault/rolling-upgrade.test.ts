@@ -16,9 +16,9 @@ import {
   SMALL_POLICIES,
   startGateway,
   transfer,
-  until,
   verdictOn,
 } from './gateway.ts'
+import { until } from '../until.ts'
 
 /** Gateways of two versions on one Redis, as during a rolling upgrade (docs/operations.md#upgrade). */
 

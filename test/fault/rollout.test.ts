@@ -2,7 +2,8 @@ import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { runCli } from '../cli/run.ts'
-import { inDirectory, startGateway, SMALL_POLICIES, until } from './gateway.ts'
+import { inDirectory, startGateway, SMALL_POLICIES } from './gateway.ts'
+import { until } from '../until.ts'
 
 const KEY = 'an-admin-key-for-tests-on-the-loopback-only'
 

@@ -3,16 +3,8 @@ import type { WebhookSecret } from '../../src/contract/webhook.ts'
 import { parseRedisAddress } from '../../src/store/redis/address.ts'
 import { keySpace } from '../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../src/store/redis/store.ts'
-import {
-  type Agent,
-  HOUR,
-  newTask,
-  openWorld,
-  overriding,
-  REVIEWED,
-  until,
-  type World,
-} from '../gateway-fixture.ts'
+import { type Agent, HOUR, newTask, openWorld, overriding, REVIEWED, type World } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 import { type RedisServer, startRedis } from '../redis/server.ts'
 import { type Receiver, Receivers } from '../webhooks/receiver.ts'
 

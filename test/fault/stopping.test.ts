@@ -12,8 +12,8 @@ import {
   startGateway,
   transfer,
   TRANSFER_PATH,
-  until,
 } from './gateway.ts'
+import { until } from '../until.ts'
 
 /*
  * SIGTERM under load. Clients keep their connections and honour `Connection: close`. They continue until the gateway

@@ -3,7 +3,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { startProcess } from '../crash.ts'
+import { MAIN, startProcess } from '../crash.ts'
 import { faultsOf } from '../evidence/replayed.ts'
 import { rounds } from '../runs.ts'
 import { stopwatch } from '../stopwatch.ts'
@@ -13,14 +13,13 @@ import {
   type Gateway,
   inDirectory,
   LARGE_CENTS,
-  MAIN,
   SMALL_CENTS,
   startGateway,
   SMALL_POLICIES,
   transfer,
   TRANSFER_PATH,
-  until,
 } from './gateway.ts'
+import { until } from '../until.ts'
 import { createNotebook, expectReceiptsIn, live, poll } from './life.ts'
 
 const INTRUDER = 'test/store/embedded/intruder.mjs'

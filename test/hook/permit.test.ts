@@ -8,7 +8,8 @@ import { HookEnded, permit, type PermitParts } from '../../src/hook/permit.ts'
 import { createCallIds } from '@countersign/sdk/runtime'
 import { createGate } from '@countersign/sdk'
 import { openUnfinished } from '../../src/system/unfinished.ts'
-import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
+import { type Agent, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 
 /* Each run is a hook of its own, before a whole gateway; between them there is the directory and nothing else. */
 

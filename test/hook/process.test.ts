@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type CliRun, runCli } from '../cli/run.ts'
-import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
+import { type Agent, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 import { stopwatch } from '../stopwatch.ts'
 
 /*

@@ -6,7 +6,8 @@ import type { Problem } from '../../src/contract/errors.ts'
 import type { FreezeList } from '../../src/contract/freeze.ts'
 import type { WebhookList, WebhookSecret } from '../../src/contract/webhook.ts'
 import { BUNDLE } from '../bundle.ts'
-import { openWorld, overriding, type Reviewer, until, type World } from '../gateway-fixture.ts'
+import { openWorld, overriding, type Reviewer, type World } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 
 /**
  * A reviewer with the admin role loses the right while a body is on its way. Credentials arrive first. Bodies arrive up

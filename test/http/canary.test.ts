@@ -11,9 +11,9 @@ import {
   overriding,
   type Reviewer,
   SignedIn,
-  until,
   type World,
 } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 import { Browser, CLIENT_ID, CLIENT_SECRET, startProvider, type TestProvider } from '../identity-provider.ts'
 import { type Collector, startCollector } from '../telemetry/collector.ts'
 import { type Receiver, Receivers } from '../webhooks/receiver.ts'

@@ -17,9 +17,9 @@ import {
   newTask,
   openWorld,
   type Reviewer,
-  until,
   type World,
 } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 import { inPieces } from '../backup/file-of.ts'
 
 /** Signed checkpoints of evidence (docs/evidence.md), end to end. */

@@ -27,9 +27,9 @@ import {
   overriding,
   type Reviewer,
   type SignedIn,
-  until,
   type World,
 } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 
 /** Operations of reviewers beside voting, and the data around a thread (docs/review-api.md). */
 

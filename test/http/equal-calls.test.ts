@@ -6,16 +6,8 @@ import { put, read } from '../../src/gateway/core/records.ts'
 import { transact } from '../../src/gateway/core/transact.ts'
 import type { ThreadSummary } from '../../src/contract/reviewer.ts'
 import type { WebhookSecret } from '../../src/contract/webhook.ts'
-import {
-  type Agent,
-  held,
-  MINUTE,
-  openWorld,
-  type Reviewer,
-  SECOND,
-  until,
-  type World,
-} from '../gateway-fixture.ts'
+import { type Agent, held, MINUTE, openWorld, type Reviewer, SECOND, type World } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 import { type Receiver, Receivers } from '../webhooks/receiver.ts'
 
 /** Equal calls that wait together. Each is a thread of its own, and reviewers get one notice of them all. */

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DRAINING } from '../../src/http/server/shutdown.ts'
 import { composeCredential } from '../../src/domain/credential.ts'
 import { TIMEOUTS } from '../../src/http/server/server.ts'
-import { call, held, openWorld, until, type World } from '../gateway-fixture.ts'
+import { call, held, openWorld, type World } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 import { stopwatch } from '../stopwatch.ts'
 
 /** Endpoints that need no credential: liveness, readiness, the OpenAPI document. */

@@ -18,10 +18,10 @@ import {
   MINUTE,
   openWorld,
   pageOf,
-  until,
   type World,
   type WorldOptions,
 } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 import {
   Browser,
   CLIENT_ID,

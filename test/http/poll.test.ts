@@ -14,9 +14,9 @@ import {
   overriding,
   type Reviewer,
   SECOND,
-  until,
   type World,
 } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 
 /** GET /api/agent/decisions (docs/agent-api.md). */
 

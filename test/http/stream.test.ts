@@ -9,9 +9,9 @@ import {
   newTask,
   openWorld,
   overriding,
-  until,
   type World,
 } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 import { Listener } from '../stream-listener.ts'
 
 /** GET stream: what happens to threads, as it happens (docs/review-api.md). */

@@ -8,9 +8,9 @@ import {
   overriding,
   type Reviewer,
   REVIEWED,
-  until,
   type World,
 } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 import { type Collector, type Span, startCollector } from '../telemetry/collector.ts'
 import { Receivers } from '../webhooks/receiver.ts'
 import { stopwatch } from '../stopwatch.ts'

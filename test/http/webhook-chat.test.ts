@@ -2,16 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { WebhookSecret, WebhookView } from '../../src/contract/webhook.ts'
 import type { CardMessage } from '../../src/events/chat.ts'
-import {
-  type Agent,
-  type Answer,
-  held,
-  HOUR,
-  MINUTE,
-  openWorld,
-  until,
-  type World,
-} from '../gateway-fixture.ts'
+import { type Agent, type Answer, held, HOUR, MINUTE, openWorld, type World } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 import { type Receiver, Receivers } from '../webhooks/receiver.ts'
 
 /** Destinations that are chats notify reviewers in the chats that they already use (docs/decisions/0024). */

@@ -4,7 +4,8 @@ import type { ServerResponse } from 'node:http'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { WebhookSecret } from '../../src/contract/webhook.ts'
 import { type CommitResult, type Store, StoreIndeterminate, StoreUnavailable } from '../../src/store/store.ts'
-import { type Agent, newTask, openWorld, overriding, SECOND, until, type World } from '../gateway-fixture.ts'
+import { type Agent, newTask, openWorld, overriding, SECOND, type World } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 import { type Got, type Receiver, Receivers } from '../webhooks/receiver.ts'
 
 /** The worker of the outbox, woken by commits alone: its clock never looks here (docs/decisions/0015). */

@@ -25,9 +25,9 @@ import {
   openWorld,
   type Reviewer,
   SECOND,
-  until,
   type World,
 } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 import { type Got, type Receiver, Receivers } from '../webhooks/receiver.ts'
 
 /**

@@ -10,9 +10,9 @@ import {
   openWorld,
   Overtaking,
   type Reviewer,
-  until,
   type World,
 } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 
 /** Withdrawing a call (docs/agent-api.md): its thread ends, and its approval and proof are void. */
 

@@ -8,13 +8,14 @@ import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { MAIN } from '../crash.ts'
 import { LONGEST_LINE_BYTES } from '../../src/mcp/server-process.ts'
 import { runCli } from '../cli/run.ts'
-import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
+import { type Agent, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 import { isAlive } from '../processes.ts'
 
 /** `countersign mcp` between a client and a server of the official SDK, of both eras of the protocol. */
-const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 const SERVER = fileURLToPath(new URL('./ledger-server.mjs', import.meta.url))
 
 let world: World

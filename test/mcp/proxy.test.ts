@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { createProxy, type Proxy, type ProxyParts } from '../../src/mcp/proxy.ts'
 import { createCallIds } from '@countersign/sdk/runtime'
 import { createGate } from '@countersign/sdk'
-import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
+import { type Agent, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 
 /*
  * A client and a server that are lists of lines, and between them the proxy before a whole gateway. The law: the server

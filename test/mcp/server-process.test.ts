@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, expect, it, vi } from 'vitest'
 import { room, startServer } from '../../src/mcp/server-process.ts'
-import { until } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 import { isAlive } from '../processes.ts'
 
 afterEach(() => void vi.useRealTimers())

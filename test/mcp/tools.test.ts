@@ -5,7 +5,8 @@ import { importMcp } from '../../src/policy/import/mcp.ts'
 import { createProxy, type Proxy, type ProxyParts } from '../../src/mcp/proxy.ts'
 import { createCallIds } from '@countersign/sdk/runtime'
 import { canonicalJson, createGate, type Payload } from '@countersign/sdk'
-import { type Agent, openWorld, until, type World } from '../gateway-fixture.ts'
+import { type Agent, openWorld, type World } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 
 /*
  * The contract that judges a call (docs/agent-side.md). The contracts come from the tool list of a server, and the

@@ -113,12 +113,3 @@ export function writeFiles(dir: string, files: Files): void {
     writeFileSync(join(dir, path), text)
   }
 }
-
-/** Waits for a condition; fails loudly instead of hanging. */
-export async function until(condition: () => boolean, what: string, timeoutMs = 15_000): Promise<void> {
-  const deadline = performance.now() + timeoutMs
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`timed out waiting for ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}

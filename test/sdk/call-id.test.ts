@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createGate, type Gate, type GateOptions, type NotExecuted, type Outcome } from '@countersign/sdk'
 import { BUNDLE } from '../bundle.ts'
-import { openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
+import { openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 
 /** The wrapper before a whole gateway: calls that continue where they stopped, and calls that others execute. */
 let world: World

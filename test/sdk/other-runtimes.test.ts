@@ -8,7 +8,8 @@ import { promisify } from 'node:util'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePort } from '../ports.ts'
-import { openWorld, until, type World } from '../gateway-fixture.ts'
+import { openWorld, type World } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 
 /* The SDK against a real gateway in other runtimes than Node. The npm registry has their programs. */
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createGate, type GateOptions, type GuardOptions, type Payload } from '@countersign/sdk'
-import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
+import { type Agent, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+import { until } from '../until.ts'
 
 /* What becomes of a call, before a whole gateway, when its caller gives it up. */
 

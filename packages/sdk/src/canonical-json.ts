@@ -64,8 +64,12 @@ function text(value: string, place: Place): string {
   return JSON.stringify(value)
 }
 
+/** Returns a step of a JSON Pointer, with its slash. */
+export const pointerStep = (key: string | number): string =>
+  `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`
+
 function problem(what: string, { path }: Pick<Place, 'path'> = { path: [] }): TypeError {
-  const pointer = path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  const pointer = path.map(pointerStep).join('')
   return new TypeError(`JSON cannot hold ${what}${pointer === '' ? '' : `, at ${pointer}`}`)
 }
 

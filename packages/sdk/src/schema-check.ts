@@ -1,4 +1,4 @@
-import { canonicalJson } from './canonical-json.ts'
+import { canonicalJson, pointerStep } from './canonical-json.ts'
 import type { Json } from './types.ts'
 
 /** A value that violates the schema. */
@@ -88,7 +88,7 @@ function checkObject(value: Json, schema: Schema, pointer: string): SchemaError[
   }
   const missing = required.filter((key) => !Object.hasOwn(value, key))
   const members = Object.entries(value).flatMap(([key, member]) => {
-    const place = `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    const place = pointer + pointerStep(key)
     if (Object.hasOwn(properties, key))
       return schemaErrors(member, properties[key] as Schema | boolean, place)
     if ('patternProperties' in schema) return []

@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../contract/json.ts'
+import { type JsonObject, isObject } from '../../contract/json.ts'
 import { isFieldProblem, parseField, type FieldProblem, payloadName } from '../language/fields.ts'
 import { nearest } from '../text/nearest.ts'
-import { propertyNames, sameValueParts, isSchema } from '../schema/part.ts'
+import { propertyNames, sameValueParts } from '../schema/part.ts'
 import type { FieldIr } from '../language/rule.ts'
 import { childOf } from '../schema/child.ts'
 import { showHidden } from '../text/text.ts'
@@ -73,7 +73,7 @@ function stepsTo(
     const rest = text.slice(length)
     if (rest === '') return [step]
     if (!/^[.[]/.test(rest)) continue
-    const below = parts.flatMap((part) => childOf(search.root, part, step).schemas).filter(isSchema)
+    const below = parts.flatMap((part) => childOf(search.root, part, step).schemas).filter(isObject)
     const inside = below.flatMap((schema) => sameValueParts(search.root, schema))
     const found = stepsTo(search, inside, rest.replace(/^\./, ''))
     if (found) return [step, ...found]

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../contract/json.ts'
+import { type JsonValue, isObject } from '../../contract/json.ts'
 import type { MatchContext } from './match.ts'
 import { checkPayloadField, reportFieldProblem } from './path.ts'
 import { checkFunction } from './types.ts'
@@ -112,8 +112,8 @@ function checkMeasure(
 }
 
 function isAmount(schema: JsonValue | undefined): boolean {
-  if (schema === null || typeof schema !== 'object' || Array.isArray(schema)) return false
-  const { type, minimum, exclusiveMinimum } = schema as Readonly<Record<string, JsonValue | undefined>>
+  if (!isObject(schema)) return false
+  const { type, minimum, exclusiveMinimum } = schema
   const least = Math.max(
     typeof minimum === 'number' ? minimum : -Infinity,
     typeof exclusiveMinimum === 'number' ? exclusiveMinimum : -Infinity,

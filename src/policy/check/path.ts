@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import type { CheckedTool } from './tool.ts'
 import {
   fieldText,
@@ -13,7 +13,7 @@ import type { FieldValues } from '../schema/possible-fields.ts'
 import type { FieldIr } from '../language/rule.ts'
 import { didYouMean, nearest } from '../text/nearest.ts'
 import { childOf } from '../schema/child.ts'
-import { isSchema, propertyNames, sameValueParts } from '../schema/part.ts'
+import { propertyNames, sameValueParts } from '../schema/part.ts'
 import type { Reader } from '../yaml/shape.ts'
 import type { ToolContract } from '../language/snapshot.ts'
 import type { Mark } from '../yaml/source.ts'
@@ -128,7 +128,7 @@ function isPlainlyDeclared({ inputSchema }: ToolContract, { path }: FieldIr): bo
   const { properties } = inputSchema
   const [only] = path
   return (
-    path.length === 1 && isSchema(properties) && typeof only === 'string' && Object.hasOwn(properties, only)
+    path.length === 1 && isObject(properties) && typeof only === 'string' && Object.hasOwn(properties, only)
   )
 }
 
@@ -143,7 +143,7 @@ export function schemasAt(root: JsonObject, path: FieldIr['path']): readonly Jso
   let here: readonly JsonObject[] = sameValueParts(root, root)
   for (const step of path) {
     const children: readonly JsonValue[] = here.flatMap((part) => childOf(root, part, step).schemas)
-    here = [...new Set(children.filter(isSchema).flatMap((child) => sameValueParts(root, child)))]
+    here = [...new Set(children.filter(isObject).flatMap((child) => sameValueParts(root, child)))]
   }
   return here
 }

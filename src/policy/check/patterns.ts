@@ -1,11 +1,10 @@
-import type { JsonValue } from '../../contract/json.ts'
+import { type JsonValue, isObject } from '../../contract/json.ts'
 import { MAX_TOOL_PATTERNS_PROGRAM } from '../text/bounds.ts'
 import type { CheckedRuleFile } from './rules.ts'
 import type { CheckedTool } from './tool.ts'
 import { cutsOf, type Test } from '../language/operators.ts'
 import type { NodeIr, RuleFileIr } from '../language/rule.ts'
 import { compilePattern } from '../language/patterns.ts'
-import { isSchema } from '../schema/part.ts'
 
 /**
  * Reports a tool whose patterns, in its contract and its rules, are too large in total. The gateway compiles a tool's
@@ -59,9 +58,9 @@ function patternsOfTest(test: Test): readonly string[] {
 /** Yields all patterns in `pattern` and `patternProperties`. */
 function* patternsOfSchema(schema: JsonValue): Generator<string> {
   if (Array.isArray(schema)) for (const item of schema as readonly JsonValue[]) yield* patternsOfSchema(item)
-  if (!isSchema(schema)) return
+  if (!isObject(schema)) return
   const { pattern, patternProperties } = schema
   if (typeof pattern === 'string') yield pattern
-  if (isSchema(patternProperties)) yield* Object.keys(patternProperties)
+  if (isObject(patternProperties)) yield* Object.keys(patternProperties)
   for (const child of Object.values(schema)) if (child !== undefined) yield* patternsOfSchema(child)
 }

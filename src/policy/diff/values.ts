@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import { LIST_FUNCTIONS } from '../language/function-names.ts'
 import { answersOf, listsFor, type Found } from './lists.ts'
 import { numbersAround } from './numbers.ts'
@@ -178,7 +178,7 @@ function lengthsOf({ looks, functions }: Place, parts: readonly Part[]): readonl
 function objectValues(place: Place, parts: readonly Part[]): Found<JsonValue> {
   const keys = [...place.steps.keys()].filter((step) => typeof step === 'string')
   const samples = parts.flatMap((part) => sampleOf([part], 'object') ?? [])
-  const bases: readonly JsonObject[] = [...samples.filter(isPlain), {}]
+  const bases: readonly JsonObject[] = [...samples.filter(isObject), {}]
   if (!parts.some((part) => mayBe(part, 'object'))) return { values: samples, exact: true }
   let built: readonly JsonObject[] = uniqueBy(bases, (base) => JSON.stringify(base))
   let exact = true
@@ -200,10 +200,6 @@ function objectValues(place: Place, parts: readonly Part[]): Found<JsonValue> {
 
 function without(base: JsonObject, key: string): JsonObject {
   return Object.fromEntries(Object.entries(base).filter(([name]) => name !== key))
-}
-
-function isPlain(value: JsonValue): value is JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
 /** Returns one place that looks for everything that the given places look for. */

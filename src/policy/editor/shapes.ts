@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import type { Scalar } from '../language/compiled-test.ts'
 import { payloadName } from '../language/fields.ts'
 import type { Fact } from '../language/facts.ts'
@@ -170,9 +170,7 @@ function valuesOf(parts: readonly JsonObject[]): readonly Scalar[] | undefined {
 }
 
 function asObject(value: JsonValue | undefined): JsonObject | undefined {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
-    ? (value as JsonObject)
-    : undefined
+  return isObject(value) ? value : undefined
 }
 
 function asList(value: JsonValue | undefined): readonly JsonValue[] {

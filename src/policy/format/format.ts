@@ -1,5 +1,5 @@
 import { isMap, isScalar, isSeq, parseDocument, type Node, type YAMLMap, type YAMLSeq } from 'yaml'
-import type { JsonValue } from '../../contract/json.ts'
+import { type JsonValue, isObject } from '../../contract/json.ts'
 import type { BundleText } from '../bundle/check.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import { orderInside, orderOf, type KeyOrder } from './format-order.ts'
@@ -50,7 +50,7 @@ function sameMeaning(a: JsonValue, b: JsonValue): boolean {
 
 function sorted(value: JsonValue): string {
   return JSON.stringify(value, (_, inner: unknown) =>
-    inner !== null && typeof inner === 'object' && !Array.isArray(inner)
+    isObject(inner)
       ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
       : inner,
   )

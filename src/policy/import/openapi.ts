@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject, pointerStep } from '../../contract/json.ts'
 import {
   importTools,
   type Effect,
@@ -6,14 +6,7 @@ import {
   type ImportOptions,
   type ImportResult,
 } from './contract.ts'
-import {
-  escapePointer,
-  follow,
-  importSchema,
-  readable,
-  type ImportNote,
-  type SchemaImport,
-} from './schema.ts'
+import { follow, importSchema, readable, type ImportNote, type SchemaImport } from './schema.ts'
 import { type LoadFile, withReferredFiles } from './references.ts'
 import { bodyOf, modernParameter } from './swagger.ts'
 
@@ -43,7 +36,7 @@ export function importOpenApi(
 type Described = Pick<Operation, 'document' | 'notes' | 'isSwagger'>
 
 function operationsAt(context: Described, path: string, item: JsonValue): ForeignTool[] {
-  const pointer = `/paths/${escapePointer(path)}`
+  const pointer = `/paths${pointerStep(path)}`
   const found = resolved(context, { value: item, pointer }, path)
   if (!found) return []
   // A path item keeps the members next to its `$ref`. Other objects ignore such members.
@@ -54,7 +47,7 @@ function operationsAt(context: Described, path: string, item: JsonValue): Foreig
     ...Object.entries(others).map(([method, value]) => ({
       method: method.toLowerCase(),
       value,
-      at: `additionalOperations/${escapePointer(method)}`,
+      at: `additionalOperations${pointerStep(method)}`,
     })),
   ]
   return operations.flatMap(({ method, value, at }) => {
@@ -246,7 +239,7 @@ function mediaOf({ content }: JsonObject, type: string | undefined): Media {
   const media = isObject(content) && type !== undefined ? content[type] : undefined
   return {
     schema: isObject(media) ? (media['schema'] ?? itemsOf(media)) : undefined,
-    pointer: `/content/${escapePointer(type ?? '')}/schema`,
+    pointer: `/content${pointerStep(type ?? '')}/schema`,
   }
 }
 

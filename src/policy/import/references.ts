@@ -1,5 +1,5 @@
-import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
-import { escapePointer, type ImportNote } from './schema.ts'
+import { type JsonObject, type JsonValue, isObject, pointerStep } from '../../contract/json.ts'
+import { type ImportNote } from './schema.ts'
 
 /**
  * Reads a file by its path relative to the document's directory. Returns undefined when the read fails or the file is
@@ -82,7 +82,7 @@ function referenceTo(bundling: Bundling, ref: string, file: string): string {
   return placeOf(path, fragment)
 }
 
-const placeOf = (file: string, fragment: string): string => `#/${FILES}/${escapePointer(file)}${fragment}`
+const placeOf = (file: string, fragment: string): string => `#/${FILES}${pointerStep(file)}${fragment}`
 
 /**
  * Returns the path relative to the document's directory; undefined for a URL, and for a path outside that directory.

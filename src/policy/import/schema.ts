@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject, pointerNames, pointerStep } from '../../contract/json.ts'
 import { toNfc } from '../../domain/normal-form.ts'
 import { compilePattern } from '../language/patterns.ts'
 import { BOUNDING, SCHEMA_KEYWORDS, type KeywordKind } from '../schema/check.ts'
@@ -81,7 +81,7 @@ export function importSchema(task: SchemaImport, schema: JsonValue | undefined, 
 
 function importKeywords(task: SchemaImport, schema: JsonObject, pointer: string): JsonObject {
   const entries = Object.entries(modern(schema)).flatMap(([key, value]): [string, JsonValue][] => {
-    const at = `${pointer}/${escapePointer(key)}`
+    const at = `${pointer}${pointerStep(key)}`
     const kind = SCHEMA_KEYWORDS.get(key)
     // Definitions are imported when a reference leads to them, regardless of their position in the document.
     if (key === '$schema' || key === '$defs' || key === 'definitions') return []
@@ -213,12 +213,12 @@ function importKeyword(task: SchemaImport, kind: KeywordKind, { value, at }: Key
 function importMap(task: SchemaImport, schemas: JsonObject, at: string): JsonObject {
   const before = task.losses.pointers.length
   const sound = Object.entries(schemas).filter(([key]) => {
-    if (!isSound(key)) lose(task, `${at}/${escapePointer(key)}`, 'has a name that contracts cannot hold')
+    if (!isSound(key)) lose(task, `${at}${pointerStep(key)}`, 'has a name that contracts cannot hold')
     return isSound(key)
   })
   const isWhole = task.losses.pointers.length === before
   const imported = Object.fromEntries(
-    sound.map(([key, one]) => [key, importSchema(task, one, `${at}/${escapePointer(key)}`)]),
+    sound.map(([key, one]) => [key, importSchema(task, one, `${at}${pointerStep(key)}`)]),
   )
   if (!isWhole) task.losses.maps.add(imported)
   return imported
@@ -306,8 +306,7 @@ function withoutPercent(pointer: string): string {
 
 function leadTo(root: JsonValue, pointer: string): JsonValue | undefined {
   let here: JsonValue | undefined = root
-  for (const part of pointer.slice(1).split('/')) {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
+  for (const key of pointerNames(pointer)) {
     here = isObject(here)
       ? Object.hasOwn(here, key)
         ? here[key]
@@ -355,8 +354,4 @@ function dropped(task: SchemaImport, pointer: string, message: string): undefine
 
 function show(value: JsonValue): string {
   return showHidden(typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 80)
-}
-
-export function escapePointer(key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }

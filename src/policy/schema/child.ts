@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import { compilePattern } from '../language/patterns.ts'
-import { isSchema, propertyNames, sameValueParts } from './part.ts'
+import { propertyNames, sameValueParts } from './part.ts'
 
 /** The schemas for one member or element of a value, according to one schema. */
 export interface Child {
@@ -19,7 +19,7 @@ function propertyOf(root: JsonObject, schema: JsonObject, name: string): Child {
   const { properties, required } = schema
   const optional = !(Array.isArray(required) && (required as readonly JsonValue[]).includes(name))
   const schemas: JsonValue[] = []
-  if (isSchema(properties) && Object.hasOwn(properties, name)) schemas.push(properties[name] ?? true)
+  if (isObject(properties) && Object.hasOwn(properties, name)) schemas.push(properties[name] ?? true)
   schemas.push(...patternsFor(schema, name))
   if (schemas.length === 0) schemas.push(schema['additionalProperties'] ?? unevaluated(root, schema, name))
   return { schemas, optional }
@@ -27,7 +27,7 @@ function propertyOf(root: JsonObject, schema: JsonObject, name: string): Child {
 
 function patternsFor(schema: JsonObject, name: string): readonly JsonValue[] {
   const patterns = schema['patternProperties']
-  if (!isSchema(patterns)) return []
+  if (!isObject(patterns)) return []
   return Object.entries(patterns).flatMap(([pattern, child]) => {
     const compiled = compilePattern(pattern)
     return compiled.ok && compiled.pattern.test(name) && child !== undefined ? [child] : []

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import { isMultiple } from './multiple.ts'
 import { didYouMean } from '../text/nearest.ts'
-import { isSchema } from './part.ts'
 import { formatForm, patternForm } from './values.ts'
 import { lengthOf } from './possible.ts'
 
@@ -60,7 +59,7 @@ const MAX_COMPARED = 100
 function impossibleFields(schema: JsonObject): readonly Contradiction[] {
   const { required, properties, additionalProperties, patternProperties } = schema
   if (!Array.isArray(required)) return []
-  const declared = isSchema(properties) ? properties : {}
+  const declared = isObject(properties) ? properties : {}
   const names = Object.keys(declared)
   const isClosed = additionalProperties === false && patternProperties === undefined
   return (required as readonly JsonValue[]).flatMap((name, index) => {
@@ -169,7 +168,7 @@ function measureOf(value: JsonValue): Measure | undefined {
     }
   if (typeof value === 'string') return measured('Length', lengthOf(value), 'character')
   if (Array.isArray(value)) return measured('Items', value.length, 'entry')
-  return isSchema(value) ? measured('Properties', Object.keys(value).length, 'field') : undefined
+  return isObject(value) ? measured('Properties', Object.keys(value).length, 'field') : undefined
 }
 
 function measured(keyword: string, size: number, what: string): Measure {

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import type { Defaults } from '../language/reading.ts'
 
 /** Returns the contract's `default` for each step of a payload path; undefined when the path has no default. */
@@ -7,7 +7,7 @@ export function schemaDefaults(schema: JsonObject, path: readonly (string | numb
   let current: JsonValue | undefined = schema
   for (const step of path) {
     current = childSchema(schema, current, step)
-    defaults.push(isSchema(current) ? current['default'] : undefined)
+    defaults.push(isObject(current) ? current['default'] : undefined)
   }
   return defaults.some((value) => value !== undefined) ? defaults : undefined
 }
@@ -35,7 +35,7 @@ function childSchema(
     return dereference(root, fixed ?? here['items'])
   }
   const properties = here['properties']
-  return isSchema(properties) && Object.hasOwn(properties, step)
+  return isObject(properties) && Object.hasOwn(properties, step)
     ? dereference(root, properties[step])
     : undefined
 }
@@ -43,19 +43,15 @@ function childSchema(
 /** Follows local references. Keywords next to a `$ref` take precedence over those of its target. */
 function dereference(root: JsonObject, schema: JsonValue | undefined): JsonObject | undefined {
   let here = schema
-  for (let hops = 0; hops < 16 && isSchema(here); hops++) {
+  for (let hops = 0; hops < 16 && isObject(here); hops++) {
     const match: RegExpExecArray | null = /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(
       typeof here['$ref'] === 'string' ? here['$ref'] : '',
     )
     if (!match) return here
     const { $ref: _, ...beside }: JsonObject = here
     const defs: JsonValue | undefined = root[match[1] ?? '']
-    const target: JsonValue | undefined = isSchema(defs) ? defs[match[2] ?? ''] : undefined
-    here = isSchema(target) ? { ...target, ...beside } : undefined
+    const target: JsonValue | undefined = isObject(defs) ? defs[match[2] ?? ''] : undefined
+    here = isObject(target) ? { ...target, ...beside } : undefined
   }
   return undefined
-}
-
-function isSchema(value: JsonValue | undefined): value is JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
 }

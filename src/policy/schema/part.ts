@@ -1,9 +1,4 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
-
-/** True for a schema that is an object, neither `true` nor `false`. */
-export function isSchema(value: JsonValue | undefined): value is JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
-}
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 
 /** Returns the target of a schema's local reference; undefined without a reference. */
 export function refTarget(root: JsonObject, schema: JsonObject): JsonValue | undefined {
@@ -11,7 +6,7 @@ export function refTarget(root: JsonObject, schema: JsonObject): JsonValue | und
   const match = typeof ref === 'string' ? /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(ref) : null
   const definitions = match ? root[match[1] ?? ''] : undefined
   const name = match?.[2] ?? ''
-  return isSchema(definitions) && Object.hasOwn(definitions, name) ? definitions[name] : undefined
+  return isObject(definitions) && Object.hasOwn(definitions, name) ? definitions[name] : undefined
 }
 
 const SAME_VALUE_LISTS = ['allOf', 'anyOf', 'oneOf']
@@ -22,7 +17,7 @@ export function sameValueParts(root: JsonObject, schema: JsonValue | undefined):
   const found = new Set<JsonObject>()
   const open: (JsonValue | undefined)[] = [schema]
   for (let part = open.pop(); part !== undefined || open.length > 0; part = open.pop()) {
-    if (!isSchema(part) || found.has(part)) continue
+    if (!isObject(part) || found.has(part)) continue
     found.add(part)
     open.push(refTarget(root, part))
     for (const keyword of SAME_VALUE) open.push(part[keyword])
@@ -31,7 +26,7 @@ export function sameValueParts(root: JsonObject, schema: JsonValue | undefined):
       if (Array.isArray(list)) open.push(...(list as readonly JsonValue[]))
     }
     const dependent = part['dependentSchemas']
-    if (isSchema(dependent)) open.push(...Object.values(dependent))
+    if (isObject(dependent)) open.push(...Object.values(dependent))
   }
   return [...found]
 }
@@ -39,5 +34,5 @@ export function sameValueParts(root: JsonObject, schema: JsonValue | undefined):
 /** Returns the names under `properties` of this schema alone. */
 export function propertyNames(schema: JsonObject): readonly string[] {
   const { properties } = schema
-  return isSchema(properties) ? Object.keys(properties) : []
+  return isObject(properties) ? Object.keys(properties) : []
 }

@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, pointerStep } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, pointerStep, isObject } from '../../contract/json.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { longTextError, longTextsIn, type TextPlace } from '../../contract/long-texts.ts'
 import { schemaValues } from './values.ts'
@@ -130,7 +130,7 @@ function hasUniqueItems(wanted: boolean, items: readonly JsonValue[]): boolean {
 
 function canonical(value: JsonValue): string {
   return JSON.stringify(value, (_, inner: unknown) =>
-    inner !== null && typeof inner === 'object' && !Array.isArray(inner)
+    isObject(inner)
       ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
       : inner,
   )

@@ -1,9 +1,9 @@
 import { fullFormats } from 'ajv-formats/dist/formats.js'
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import { toNfc } from '../../domain/normal-form.ts'
 import type { TextForm } from '../language/functions.ts'
 import { compilePattern } from '../language/patterns.ts'
-import { isSchema, refTarget } from './part.ts'
+import { refTarget } from './part.ts'
 import { childOf } from './child.ts'
 
 import {
@@ -38,7 +38,7 @@ export function schemaValues(root: JsonObject, path: Path): Values {
 
 function valuesAt(visit: Visit, schema: JsonValue | undefined, path: Path): Values {
   if (schema === false) return NO_VALUES
-  if (!isSchema(schema) || visit.left-- <= 0) return path.length === 0 ? ANY_VALUE : ANY_READING
+  if (!isObject(schema) || visit.left-- <= 0) return path.length === 0 ? ANY_VALUE : ANY_READING
   let values = path.length === 0 ? ownValues(visit, schema) : insideOf(visit, schema, path)
   const target = refTarget(visit.root, schema)
   if (target !== undefined) values = meet(values, valuesAt(visit, target, path))
@@ -168,7 +168,7 @@ export function literalValues(values: readonly JsonValue[]): Values {
   return {
     ...NO_VALUES,
     null: values.includes(null),
-    objects: values.some((value) => value !== null && typeof value === 'object' && !Array.isArray(value)),
+    objects: values.some(isObject),
     booleans: [true, false].filter((value) => values.includes(value)),
     numbers: numbers.length === 0 ? undefined : numbersAmong(numbers),
     texts: among.length === 0 ? undefined : { ...lengthsOf(among), forms: [], among },

@@ -5,7 +5,8 @@ import { poll } from '../../../src/gateway/agent/poll.ts'
 import { read } from '../../../src/gateway/core/records.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { collectGarbage } from '../../garbage.ts'
-import { held, openWorld, overriding, until } from '../../gateway-fixture.ts'
+import { held, openWorld, overriding } from '../../gateway-fixture.ts'
+import { until } from '../../until.ts'
 
 /** A poll that waits on a store that never wakes it (S11: a wake-up may be missed). */
 

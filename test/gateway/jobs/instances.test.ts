@@ -2,7 +2,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { InstancesView } from '../../../src/contract/admin.ts'
 import { reportInstance, retireInstance } from '../../../src/gateway/jobs/instances.ts'
-import { HOUR, openWorld, overriding, SECOND, until, type World } from '../../gateway-fixture.ts'
+import { HOUR, openWorld, overriding, SECOND, type World } from '../../gateway-fixture.ts'
+import { until } from '../../until.ts'
 import { StoreUnavailable } from '../../../src/store/store.ts'
 
 let world: World

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type { ThreadChange, ThreadList, ThreadSummary } from '../../../src/contract/reviewer.ts'
-import { type Answer, type Reviewer, until } from '../../gateway-fixture.ts'
+import { type Answer, type Reviewer } from '../../gateway-fixture.ts'
+import { until } from '../../until.ts'
 import { Listener } from '../../stream-listener.ts'
 
 /** A reviewer who knows of threads only what the stream says. */

@@ -1,7 +1,8 @@
 // @store each
 import { describe, expect, it } from 'vitest'
 import type { ThreadCounts, ThreadList, ThreadView } from '../../../src/contract/reviewer.ts'
-import { type Answer, HOUR, MINUTE, openWorld, until, type World } from '../../gateway-fixture.ts'
+import { type Answer, HOUR, MINUTE, openWorld, type World } from '../../gateway-fixture.ts'
+import { until } from '../../until.ts'
 import { type Dice, diceOf } from '../../random.ts'
 import { IS_LONG } from '../../runs.ts'
 import { PEOPLE } from '../contract-model/policy.ts'

@@ -4,15 +4,8 @@ import type { WebhookSecret } from '../../../src/contract/webhook.ts'
 import type { Heading } from '../../../src/domain/heading.ts'
 import { sha256 } from '../../../src/domain/digest.ts'
 import { put, read, unchanged } from '../../../src/gateway/core/records.ts'
-import {
-  type Agent,
-  edited,
-  held,
-  openWorld,
-  type Reviewer,
-  until,
-  type World,
-} from '../../gateway-fixture.ts'
+import { type Agent, edited, held, openWorld, type Reviewer, type World } from '../../gateway-fixture.ts'
+import { until } from '../../until.ts'
 import { type Receiver, Receivers } from '../../webhooks/receiver.ts'
 
 /** The heading of a call: from the contract in force to reviewers, evidence and webhooks. */

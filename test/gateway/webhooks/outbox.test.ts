@@ -13,9 +13,9 @@ import {
   newTask,
   openWorld,
   overriding,
-  until,
   type World,
 } from '../../gateway-fixture.ts'
+import { until } from '../../until.ts'
 
 /** Events that all destinations receive in full: their commits are the largest. */
 

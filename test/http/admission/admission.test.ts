@@ -3,7 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ADMISSION, type Admission, createAdmission } from '../../../src/http/admission/admission.ts'
 import { PATIENCE } from '../../../src/http/admission/lane.ts'
-import { newTask, openWorld, overriding, until } from '../../gateway-fixture.ts'
+import { newTask, openWorld, overriding } from '../../gateway-fixture.ts'
+import { until } from '../../until.ts'
 
 const PROPOSE = '/api/agent/tasks/a/requests'
 const FOLLOW = ['/api/agent/decisions?thread_id=x', '/api/agent/approvals/validate']

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { networkOf } from '../../../src/http/wire/connections.ts'
-import { type Agent, held, openWorld, until, type World } from '../../gateway-fixture.ts'
+import { type Agent, held, openWorld, type World } from '../../gateway-fixture.ts'
+import { until } from '../../until.ts'
 
 let world: World
 const sockets: Socket[] = []

@@ -4,15 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../../src/contract/limits.ts'
 import { ADMISSION } from '../../../src/http/admission/admission.ts'
 import { oneAtATime } from '../../../src/http/wire/pipelining.ts'
-import {
-  type Agent,
-  held,
-  openWorld,
-  overriding,
-  type Reviewer,
-  until,
-  type World,
-} from '../../gateway-fixture.ts'
+import { type Agent, held, openWorld, overriding, type Reviewer, type World } from '../../gateway-fixture.ts'
+import { until } from '../../until.ts'
 import { exchange } from '../socket.ts'
 
 /** Requests that come on a connection before those in front of them are answered (RFC 9112 sections 9.3.2 and 9.6). */

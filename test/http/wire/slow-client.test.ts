@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { createAdmission } from '../../../src/http/admission/admission.ts'
 import { admittingServer } from '../../../src/http/server/shutdown.ts'
 import { answerMalformed } from '../../../src/http/server/parse-errors.ts'
-import { until } from '../../gateway-fixture.ts'
+import { until } from '../../until.ts'
 import { standStill } from '../../stand-still.ts'
 
 /**

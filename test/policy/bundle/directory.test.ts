@@ -13,7 +13,8 @@ import { watchBundle, type BundleWatch, type WatchOptions } from '../../../src/p
 import type { LoadResult } from '../../../src/policy/bundle/load.ts'
 import { threadMs } from '../../growth.ts'
 import { priorities } from '../../priorities.ts'
-import { bundle, call, rules, tempDir, until, writeFiles, type Files } from '../support.ts'
+import { bundle, call, rules, tempDir, writeFiles, type Files } from '../support.ts'
+import { until } from '../../until.ts'
 import { spawnSync } from '../../sync-child.ts'
 
 const CHILD = new URL('../../../dist/policy/bundle/bundle-child.js', import.meta.url)
@@ -118,7 +119,7 @@ describe('loading a bundle', () => {
     expect(spawnSync('mkfifo', [join(dir, 'rules', 'fifo.yaml')]).status).toBe(0)
     const server = createServer().listen(join(dir, 'rules', 'socket.yaml'))
     onTestFinished(() => void server.close())
-    await until(() => server.listening, 'the socket')
+    await until(() => server.listening)
     mkdirSync(join(dir, 'rules', 'folder.yaml'))
     expect(codes(await loadBundle(dir)).toSorted()).toEqual(
       ['dangling', 'fifo', 'folder', 'passwd', 'self', 'socket'].map(
@@ -387,7 +388,7 @@ describe('the child process', () => {
     const next = async (): Promise<void> => {
       const before = parts.length
       child.next()
-      await until(() => parts.length > before, 'the child to answer')
+      await until(() => parts.length > before)
     }
     await next()
     return { pid: Number(child.pid), parts, next, ended: child.ended, end: () => child.end() }
@@ -435,7 +436,7 @@ describe('the child process', () => {
     }
     expect(isThere()).toBe(true)
     gateway.kill('SIGKILL')
-    await until(() => !isThere(), 'the child to end')
+    await until(() => !isThere())
   })
 
   it('never stalls this thread, regardless of the size of the bundle', async () => {
@@ -527,7 +528,7 @@ describe('watching a bundle', () => {
     await watched.watch.ready
     expect(watched.loaded).toEqual(['one'])
     writeFiles(dir, { 'rules/pay.yaml': allowing('two') })
-    await until(() => watched.loaded.length === 2, 'the second load')
+    await until(() => watched.loaded.length === 2)
     expect(watched.loaded).toEqual(['one', 'two'])
   })
 
@@ -539,7 +540,7 @@ describe('watching a bundle', () => {
     // The watcher becomes ready by itself; writing until it is noticed needs no luck.
     const writing = setInterval(() => writeFiles(dir, { 'rules/pay.yaml': allowing(`two-${++n}`) }), 200)
     onTestFinished(() => clearInterval(writing))
-    await until(() => watched.loaded.length > 1, 'an event')
+    await until(() => watched.loaded.length > 1)
   })
 
   it('notices a swapped link, which sends no event', async () => {
@@ -551,7 +552,7 @@ describe('watching a bundle', () => {
     await watched.watch.ready
     symlinkSync('v2', join(dir, 'next'))
     renameSync(join(dir, 'next'), join(dir, 'link'))
-    await until(() => watched.loaded.length === 2, 'the swapped link')
+    await until(() => watched.loaded.length === 2)
     expect(watched.loaded).toEqual(['one', 'two'])
   })
 
@@ -560,16 +561,16 @@ describe('watching a bundle', () => {
     const watched = watching(dir)
     await watched.watch.ready
     writeFiles(dir, { 'rules/pay.yaml': 'tool: pay\nrules:\n  - {' })
-    await until(() => watched.failed.length === 1, 'the failure')
+    await until(() => watched.failed.length === 1)
     expect(watched.loaded).toEqual(['one'])
     writeFiles(dir, { 'rules/pay.yaml': allowing('one') })
-    await until(() => watched.loaded.length === 2, 'the recovery')
+    await until(() => watched.loaded.length === 2)
     rmSync(join(dir, 'rules', 'pay.yaml'))
     mkdirSync(join(dir, 'rules', 'pay.yaml'))
     const last = (): string | undefined => watched.failed.at(-1)?.[0]?.code
-    await until(() => last() === 'file-unreadable', 'a file replaced by a folder')
+    await until(() => last() === 'file-unreadable')
     rmSync(dir, { recursive: true })
-    await until(() => last() === 'bundle-unreadable', 'the missing directory')
+    await until(() => last() === 'bundle-unreadable')
     // Between `rmSync` and `mkdirSync` a bundle without the file is valid too. Both run in one turn of the event loop.
     expect(watched.loaded).toEqual(['one', 'one'])
   })
@@ -579,7 +580,7 @@ describe('watching a bundle', () => {
     const watched = watching(dir)
     await watched.watch.ready
     writeFiles(dir, { 'rules/pay.yaml': allowing('one') })
-    await until(() => watched.loads === 2, 'the second look')
+    await until(() => watched.loads === 2)
     await watched.watch.check()
     expect(watched.loaded).toEqual(['one'])
   })
@@ -592,7 +593,7 @@ describe('watching a bundle', () => {
       writeFiles(dir, { 'rules/pay.yaml': allowing(`n-${n}`) })
       if (n % 50 === 0) await new Promise((resolve) => setImmediate(resolve))
     }
-    await until(() => watched.loaded.at(-1) === 'n-1999', 'the last write')
+    await until(() => watched.loaded.at(-1) === 'n-1999')
     expect(watched.loads).toBeLessThan(12)
   })
 
@@ -613,7 +614,7 @@ describe('watching a bundle', () => {
         return watched.watch.check()
       }),
     )
-    await until(() => watched.loaded.at(-1) === 'n-19', 'the last version')
+    await until(() => watched.loaded.at(-1) === 'n-19')
     expect(most).toBe(1)
   })
 

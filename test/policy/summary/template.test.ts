@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parseSummary } from '../../../src/policy/summary/template.ts'
-import { contract, runCases, runFine, type Case } from '../cases.ts'
+import { contract, runFine } from '../cases.ts'
 
 /** The parts of a template, fields by their names. */
 function partsOf(text: string): unknown {
@@ -70,78 +70,7 @@ describe('the template of a summary', () => {
 /** A contract whose fields are amount, note, email, to, flag and meta, with a summary. */
 const summary = (text: string): Record<string, string> =>
   contract('risk: low', `summary: ${JSON.stringify(text)}\nrisk: low`)
-const AT = 'tools/pay.yaml:3:10'
-
-const CASES: readonly Case[] = [
-  [
-    'a field that the schema lacks',
-    summary('Pay {amuont}'),
-    `${AT} unknown-field: \`payload.amuont\` is not in the contract of \`pay\` | did you mean \`amount\`?`,
-  ],
-  [
-    'a currency that the schema lacks',
-    summary('Pay {amount|money:currency}'),
-    `${AT} unknown-field: \`payload.currency\` is not in the contract of \`pay\``,
-  ],
-  [
-    'what is no field',
-    summary('Pay {not a field}'),
-    `${AT} unknown-field: \`payload.not a field\` is not a field`,
-  ],
-  ['a field without a name', summary('Pay {}'), `${AT} bad-summary: a field of the summary has no name`],
-  [
-    'a brace that is never closed',
-    summary('Pay {amount'),
-    `${AT} bad-summary: \`{\` has no partner in the summary | write a field as \`{amount_cents|money:currency}\`, and a brace as \`{{\` or \`}}\``,
-  ],
-  ['a brace that closes nothing', summary('Pay }'), `${AT} bad-summary: \`}\` has no partner in the summary`],
-  [
-    'a format that there is not',
-    summary('Pay {amount|monye:note}'),
-    `${AT} bad-summary: \`monye\` is not a format of a summary | did you mean \`money\`?`,
-  ],
-  [
-    'money without a currency',
-    summary('Pay {amount|money}'),
-    `${AT} bad-summary: \`money\` needs a currency | write \`|money:currency\` for the field, or \`|money:USD\` for a code`,
-  ],
-  [
-    'an argument that nothing takes',
-    summary('Pay {to|list:3}'),
-    `${AT} bad-summary: the format \`list\` takes nothing behind it | write \`|list\``,
-  ],
-  [
-    'money of what is no number',
-    summary('Pay {note|money:USD}'),
-    `${AT} bad-summary: \`payload.note\` is never a number, which \`money\` needs`,
-  ],
-  [
-    'a currency that is no text',
-    summary('Pay {amount|money:flag}'),
-    `${AT} bad-summary: \`payload.flag\` is never text, which \`money\` needs`,
-  ],
-  [
-    'a list that is none',
-    summary('Pay {amount} {note|list}'),
-    `${AT} bad-summary: \`payload.note\` is never a list, which \`list\` needs`,
-  ],
-  ['two lines', summary('Pay\n{amount}'), `${AT} bad-summary: a summary is one line`],
-  [
-    'too many characters',
-    summary('x'.repeat(301)),
-    `${AT} bad-summary: a summary has at most 300 characters`,
-  ],
-  ['too many fields', summary('{amount}'.repeat(13)), `${AT} bad-summary: a summary has at most 12 fields`],
-  ['an empty one', summary(''), `${AT} bad-value: \`summary\` must not be empty`],
-  [
-    'a field that a rule reads and the summary leaves out',
-    summary('Pay {note}'),
-    `${AT} summary-leaves-out: the summary of \`pay\` leaves out \`payload.amount\`, which rule \`pay-small\` reads | add it, so that reviewers see what the rule saw`,
-  ],
-]
-
 describe('checking a summary', () => {
-  runCases(CASES)
   runFine(
     [
       [

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { guardTools } from '@countersign/sdk/ai-sdk'
 import { NotExecuted } from '@countersign/sdk'
-import { until } from '../../gateway-fixture.ts'
+import { until } from '../../until.ts'
 import { adapterLaws, type Call, openBench, recording, type Wire } from './laws.ts'
 
 const USAGE = {

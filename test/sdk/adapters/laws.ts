@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { AdapterOptions } from '../../../packages/sdk/src/adapters/guarded-call.ts'
 import { createGate, type Gate, NotExecuted } from '@countersign/sdk'
-import { openWorld, type Reviewer, until, type World } from '../../gateway-fixture.ts'
+import { openWorld, type Reviewer, type World } from '../../gateway-fixture.ts'
+import { until } from '../../until.ts'
 
 /*
  * The laws of every adapter: a whole gateway, the framework's own package, and a model that makes the calls of a test.

@@ -13,7 +13,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { guardTool } from '@countersign/sdk/openai-agents'
 import type { NotExecuted } from '@countersign/sdk'
-import { until } from '../../gateway-fixture.ts'
+import { until } from '../../until.ts'
 import { adapterLaws, type Call, openBench, recording, type Wire } from './laws.ts'
 
 /** A model that makes the calls, and then is done. */

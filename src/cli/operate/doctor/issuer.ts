@@ -1,3 +1,4 @@
+import { isObject } from '../../../contract/json.ts'
 import type { Config } from '../../../settings/config.ts'
 import { error, type Finding, ok, warning } from './finding.ts'
 
@@ -39,9 +40,7 @@ function unanswered(issuer: string, { name, message, cause }: Error): Finding[] 
 
 async function metadataOf(response: Response): Promise<Metadata | undefined> {
   const body = (await response.json().catch(() => undefined)) as unknown
-  return response.status === 200 && typeof body === 'object' && body !== null && !Array.isArray(body)
-    ? (body as Metadata)
-    : undefined
+  return response.status === 200 && isObject(body) ? (body as Metadata) : undefined
 }
 
 function differences(metadata: Metadata, config: Config, issuer: string): Finding[] {

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { FastifyRequest } from 'fastify'
 import { describe, expect, it, vi } from 'vitest'
-import { createWaits, type Held } from '../../src/http/core/long-polls.ts'
+import { createWaits, type Held } from '../../../src/http/core/long-polls.ts'
 
 /** As much of a request as a wait looks at: whether its connection is still there. */
 const request = (destroyed = false): FastifyRequest =>

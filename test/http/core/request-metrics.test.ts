@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { METRICS, mostSeries } from '../../src/metrics/table.ts'
+import { METRICS, mostSeries } from '../../../src/metrics/table.ts'
 import {
   type Agent,
   held,
@@ -9,9 +9,9 @@ import {
   openWorld,
   type Reviewer,
   SECOND,
-  until,
   type World,
-} from '../gateway-fixture.ts'
+} from '../../gateway-fixture.ts'
+import { until } from '../../until.ts'
 
 let world: World
 let bot: Agent
@@ -55,7 +55,7 @@ describe('metrics of requests', () => {
       `${method} ${path.replaceAll(/:\w+|\{\w+\}/g, ':')}`.toUpperCase()
     const shapes = known.map(([, method = '', route = '']) => shape(method, route))
     const { paths } = JSON.parse(
-      readFileSync(new URL('../../schemas/openapi.json', import.meta.url), 'utf8'),
+      readFileSync(new URL('../../../schemas/openapi.json', import.meta.url), 'utf8'),
     ) as {
       paths: Record<string, object>
     }

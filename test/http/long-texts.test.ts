@@ -1,6 +1,6 @@
 // @store each, in the soak
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { LIMITS } from '../../../src/contract/limits.ts'
+import { LIMITS } from '../../src/contract/limits.ts'
 import {
   type Agent,
   approved,
@@ -10,7 +10,7 @@ import {
   openWorld,
   type Reviewer,
   type World,
-} from '../../gateway-fixture.ts'
+} from '../gateway-fixture.ts'
 
 /**
  * Texts beyond 64 KiB are valid where the contract of the tool names a larger `maxLength`, and nowhere else

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createRates } from '../../src/http/core/rate-limit.ts'
+import { createRates } from '../../../src/http/core/rate-limit.ts'
 
 const RATE = { calls: 3, withinMs: 3_000 }
 const HOUR_MS = 3_600_000
