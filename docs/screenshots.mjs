@@ -9,7 +9,7 @@ import { chromium } from 'playwright-core'
 import { call, startGateway } from '../bench/gateway.mjs'
 
 const OUT = fileURLToPath(new URL('images/', import.meta.url))
-const DESKTOP = { width: 1180, height: 780 }
+const DESKTOP = { width: 1280, height: 800 }
 const PHONE = { width: 390, height: 844 }
 
 const gateway = await startGateway()
@@ -31,14 +31,31 @@ try {
   await shot(page, 'hidden-characters')
   await page.goto(`${gateway.url}/console/#/thread/${threads.transfer}`)
   await page.waitForSelector('.bar')
-  await page.keyboard.press('d')
   await page.waitForSelector('.diff')
   await shot(page, 'diff')
   await page.goto(`${gateway.url}/console/#/thread/${threads.database}`)
-  await page.waitForSelector('.bar')
+  await page.waitForSelector('.approve:not([aria-disabled=true])')
   await page.keyboard.press('a')
   await page.waitForSelector('dialog')
   await shot(page, 'second-act')
+  await page.keyboard.press('Escape')
+  await page.goto(`${gateway.url}/console/#/several/${threads.refunds}`)
+  await page.waitForSelector('.calls')
+  await page.keyboard.press('v')
+  await page.waitForSelector('.calls .seen:not(.not)')
+  await page.locator('.call > .scroll').evaluate((pane) => pane.scrollTo(0, 140))
+  await page.waitForSelector('.calls .seen:not(.not) >> nth=5')
+  await page.keyboard.press('Shift+X')
+  await page.waitForSelector('.approve:not([aria-disabled=true])')
+  await shot(page, 'several')
+  await page.goto(`${gateway.url}/console/#/thread/${threads.refund}`)
+  await page.waitForSelector('text=fields differ')
+  await page.keyboard.press('i')
+  await page.waitForSelector('.versus')
+  await shot(page, 'context')
+  await page.goto(`${gateway.url}/console/#/history`)
+  await page.waitForSelector('.ended')
+  await shot(page, 'history')
   const dark = await signedIn('carol', { viewport: DESKTOP, colorScheme: 'dark' })
   await shot(dark, 'queue-dark')
   await dark.goto(`${gateway.url}/console/#/thread/${threads.database}`)
@@ -197,7 +214,49 @@ async function seed() {
       order_id: 'o-8790',
     },
   })
-  return { database, mail, transfer, shell }
+  const refunds = await alike(propose, billing)
+  const refund = await decided(propose, billing, carol)
+  return { database, mail, transfer, shell, refunds, refund }
+}
+
+/** Refunds that are alike. Returns the first. */
+async function alike(propose, key) {
+  const orders = [
+    [8801, 6400, 'jo.field'],
+    [8802, 9900, 'a.meyer'],
+    [8803, 11850, 'sun.li'],
+    [8804, 14900, 'k.adeyemi'],
+    [8805, 29800, 'jo.field'],
+  ]
+  const threads = []
+  for (const [order, amount_cents, who] of orders) {
+    const email = `${who}@customer.example`
+    const payload = { charge: `ch_${order}`, amount_cents, currency: 'eur', order_id: `o-${order}`, email }
+    const subject = 'Refund to the customer of this order'
+    threads.push(await propose(key, `refunds-${order}`, { tool_name: 'payments.refund', subject, payload }))
+  }
+  return threads[0]
+}
+
+/** A transfer that waits, after one that was approved and two that were rejected. Returns the waiting one. */
+async function decided(propose, key, reviewer) {
+  const transfer = (name, amount_cents) =>
+    propose(key, `travel-${name}`, {
+      tool_name: 'ledger.transfer',
+      subject: 'Fill the travel account',
+      payload: { from: 'acct_ops', to: `acct_${name}`, amount_cents, currency: 'eur', memo: 'travel' },
+    })
+  const votes = [
+    ['approve', 'Checked with the customer.'],
+    ['reject', 'No such order.'],
+    ['reject', 'Over the budget twice this week.'],
+  ]
+  for (const [decision, comment] of votes) {
+    const thread = await transfer('travel', 41200)
+    const path = `/api/review/threads/${thread}/votes`
+    await call(gateway.url, { method: 'POST', path, key: reviewer, body: { decision, revision: 1, comment } })
+  }
+  return transfer('travel', 41200)
 }
 
 /** A small chart as a PNG: bars on white. */

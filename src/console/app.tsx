@@ -99,7 +99,7 @@ function Current() {
     case 'history':
       return <More show={({ HistoryPage }) => <HistoryPage filters={here.filters} />} />
     case 'policies':
-      return <More show={({ PoliciesPage }) => <PoliciesPage />} />
+      return <More show={({ PoliciesPage }) => <PoliciesPage file={here.file} line={here.line} />} />
     case 'playground':
       return (
         <Later

@@ -110,6 +110,19 @@ export const SettingsView = Type.Object({
 })
 export type SettingsView = Static<typeof SettingsView>
 
+export const RuleFileQuery = Type.Object(
+  { path: Type.String({ minLength: 1, maxLength: 1_024, description: 'Such as `rules/email.send.yaml`.' }) },
+  { additionalProperties: false },
+)
+export type RuleFileQuery = Static<typeof RuleFileQuery>
+
+export const RuleFileView = Type.Object({
+  path: Type.String(),
+  text: Type.String(),
+  revision: Type.String({ description: 'SHA-256 over the bundle in force.' }),
+})
+export type RuleFileView = Static<typeof RuleFileView>
+
 export const EvidenceQuery = Type.Object(
   {
     tenant: Type.String({ pattern: '^(_system|[a-z0-9-]{1,32})$' }),

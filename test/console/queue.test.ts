@@ -450,6 +450,19 @@ describe('history, agents, policies, themes', () => {
     await page.getByText('not acceptable JSON').waitFor()
   })
 
+  it('leads from what policy says to the text of the rule at its line', async () => {
+    const one = await held(bot)
+    const page = await console_.signedIn({ reviewer: 'ann', viewport: WIDE })
+    await console_.show(page, one)
+    await page.getByRole('link', { name: 'pay-review · rules/pay.yaml:10' }).click()
+    await page.locator('.lines [aria-current]').getByText('- id: pay-review').waitFor()
+    expect(await axe(page)).toEqual([])
+    await page.getByRole('link', { name: 'rules/hold.yaml' }).click()
+    await page.locator('.lines').getByText('- id: hold-always').waitFor()
+    await bot.withdraw(one.thread)
+    await page.context().close()
+  })
+
   it('keeps the chosen theme', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     const paper = (): Promise<string> => page.evaluate(() => getComputedStyle(document.body).backgroundColor)

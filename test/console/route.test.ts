@@ -12,6 +12,7 @@ describe('routeOf', () => {
     ['#/thread/thr_1?risk=high', { page: 'thread', thread: 'thr_1', filters: { risk: 'high' } }],
     ['#/thread/', { page: 'queue', filters: {} }],
     ['#/history?q=a+b', { page: 'history', filters: { q: 'a b' } }],
+    ['#/policies?file=rules%2Fpay.yaml&line=10', { page: 'policies', file: 'rules/pay.yaml', line: 10 }],
     ['#/policies', { page: 'policies' }],
     ['#/playground', { page: 'playground' }],
     ['#/playground?recipe=two-groups', { page: 'playground', link: 'recipe=two-groups' }],

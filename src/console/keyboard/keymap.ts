@@ -11,6 +11,7 @@ export type Action =
   | 'news'
   | 'undo'
   | 'reveal'
+  | 'context'
   | 'choose'
   | 'choose_all'
   | `comment ${number}`
@@ -54,6 +55,7 @@ export const BINDINGS: readonly Binding[] = [
   { keys: 'c', action: 'request_changes', does: 'Request changes', on: CALLS },
   { keys: 'v', action: 'reveal', does: 'Reveal the hidden values', on: CALLS },
   { keys: 'd', action: 'diff', does: 'What changed since another revision', on: ['thread'] },
+  { keys: 'i', action: 'context', does: 'Open or close the context', on: ['thread'] },
   { keys: 'x', action: 'choose', does: 'Choose this call, of several that are alike', on: REVIEW },
   {
     keys: 'X',

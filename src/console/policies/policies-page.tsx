@@ -6,16 +6,24 @@ import { Ago } from '../time/countdown.tsx'
 import { ProblemNote } from '../wire/problem.tsx'
 import { useResource } from '../wire/resource.ts'
 import { Diagnostics } from './diagnostics.tsx'
+import { RuleFile } from './rule-file.tsx'
 import { TryCall } from './try-call.tsx'
 
 /** The policy in force: its revision and time, the findings of the last load, and its decision on a call. */
-export function PoliciesPage() {
+interface PoliciesProps {
+  /** A rule file to show, and a line of it. */
+  readonly file: string | undefined
+  readonly line: number | undefined
+}
+
+export function PoliciesPage({ file, line }: PoliciesProps) {
   return (
     <>
       <div class="title">
         <Heading>Policies</Heading>
         <a href={hashOf({ page: 'playground' })}>Edit a bundle in the playground</a>
       </div>
+      {file !== undefined && <RuleFile key={file} path={file} line={line} />}
       <Policies />
     </>
   )
@@ -88,7 +96,8 @@ function Files({ files }: { readonly files: PoliciesView['files'] }) {
       <ul class="plain mono small">
         {files.map(({ path, bytes }) => (
           <li key={path}>
-            {path} <small>{bytes} bytes</small>
+            {path.startsWith('rules/') ? <a href={hashOf({ page: 'policies', file: path })}>{path}</a> : path}{' '}
+            <small>{bytes} bytes</small>
           </li>
         ))}
       </ul>

@@ -8,7 +8,9 @@ export type Route =
   | { readonly page: 'thread'; readonly thread: string; readonly filters?: Filters }
   /** The calls that are alike, of which `thread` is one. */
   | { readonly page: 'several'; readonly thread: string; readonly filters?: Filters }
-  | { readonly page: 'policies' | 'agents' }
+  /** `file` is a rule file, shown at a line. */
+  | { readonly page: 'policies'; readonly file?: string; readonly line?: number }
+  | { readonly page: 'agents' }
   /** `link` names a recipe or contains a bundle (src/playground/link.ts). */
   | { readonly page: 'playground'; readonly link?: string }
   | { readonly page: 'webhooks'; readonly webhook?: string; readonly state?: DeliveryState }
@@ -24,7 +26,8 @@ export function routeOf(hash: string): Route {
   const [page, rest = ''] = path.split(/\/(.*)/s)
   if (isOfCalls(page) && rest !== '') return callRoute(page, decoded(rest), filtersOf(search))
   if (page === 'history') return { page, filters: filtersOf(search) }
-  if (page === 'policies' || page === 'agents') return { page }
+  if (page === 'policies') return policiesRoute(new URLSearchParams(search))
+  if (page === 'agents') return { page }
   if (page === 'playground') return playgroundRoute(search)
   if (page === 'webhooks') return webhooksRoute(decoded(rest), new URLSearchParams(search).get('state'))
   if (page === 'sign-in') return signInRoute(decoded(rest), new URLSearchParams(search).get('problem'))
@@ -36,6 +39,11 @@ const isOfCalls = (page: string | undefined): page is 'thread' | 'several' =>
 
 function callRoute(page: 'thread' | 'several', thread: string, filters: Filters): Route {
   return { page, thread, ...(Object.keys(filters).length > 0 && { filters }) }
+}
+
+function policiesRoute(search: URLSearchParams): Route {
+  const [file, line] = [search.get('file'), Number(search.get('line'))]
+  return { page: 'policies', ...(file && { file }), ...(file && line > 0 && { line }) }
 }
 
 const playgroundRoute = (link: string): Route => ({ page: 'playground', ...(link !== '' && { link }) })
@@ -59,6 +67,8 @@ export function hashOf(route: Route): string {
   if (route.page === 'webhooks' && route.webhook !== undefined)
     return `#/webhooks/${encodeURIComponent(route.webhook)}${route.state ? `?state=${route.state}` : ''}`
   if (route.page === 'playground' && route.link !== undefined) return `#/playground?${route.link}`
+  if (route.page === 'policies' && route.file !== undefined)
+    return `#/policies?file=${encodeURIComponent(route.file)}${route.line ? `&line=${route.line}` : ''}`
   return `#/${route.page}${'filters' in route ? searchOf(route.filters) : ''}`
 }
 

@@ -5,6 +5,7 @@ import { Panel } from '../shell/panel.tsx'
 import { AgentText } from '../text/agent-text.tsx'
 import { payloadPlace, placeName, STATES } from '../text/because-text.ts'
 import { LongText } from '../text/long-text.tsx'
+import { RuleLink } from '../thread/assessment.tsx'
 import { CallsTable } from './calls-table.tsx'
 import { chooseSeen } from './choosing.ts'
 import { reasonsOf, type Several, type Shown } from './several-state.ts'
@@ -67,9 +68,7 @@ export function Policy({ shown, view, table }: PolicyProps) {
               {fieldsOf(shown, rule.id).map((field) => (
                 <Values key={field} field={field} shown={shown} table={table} />
               ))}
-              <small class="mono">
-                {rule.id} · {rule.file}:{rule.line}
-              </small>
+              <RuleLink rule={rule} />
             </Part>
           </li>
         ))}

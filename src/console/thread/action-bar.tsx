@@ -188,15 +188,19 @@ function Ready({ thread: { parts, hidden } }: Pick<BarProps, 'thread'>) {
       </p>
     )
   }
+  // a value that made a rule fire and its field have one name
+  const named = missing.filter(
+    (name, i) => missing.findIndex((other) => partName(other) === partName(name)) === i,
+  )
   return (
     <p class="ready" id={READY}>
       <span class="quiet">Not seen:</span>
-      {missing.slice(0, NAMED).map((name) => (
+      {named.slice(0, NAMED).map((name) => (
         <button key={name} class="link-like" onClick={() => parts.leadTo(name)}>
           <AgentText text={partName(name)} />
         </button>
       ))}
-      {missing.length > NAMED && <span class="quiet">and {missing.length - NAMED} more</span>}
+      {named.length > NAMED && <span class="quiet">and {named.length - NAMED} more</span>}
     </p>
   )
 }

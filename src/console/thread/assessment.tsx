@@ -3,6 +3,7 @@ import type { Because } from '../../contract/reasons.ts'
 import { AgentText } from '../text/agent-text.tsx'
 import { Marked } from '../text/marked.tsx'
 import { becauseName, placeName, STATES } from '../text/because-text.ts'
+import { hashOf } from '../route/route.ts'
 import { RiskMark } from '../risk/risk-mark.tsx'
 import { Part } from '../seen/part.tsx'
 import { Panel } from '../shell/panel.tsx'
@@ -75,6 +76,13 @@ function BecauseLine({ of }: { readonly of: Because }) {
   )
 }
 
+/** The way to the text of a rule. */
+export const RuleLink = ({ rule: { id, file, line } }: { readonly rule: Rule }) => (
+  <a class="rule-link" href={hashOf({ page: 'policies', file, line })}>
+    {id} · {file}:{line}
+  </a>
+)
+
 /** Values of a rule that only watches are no parts to see. */
 function Rule({ rule }: { readonly rule: Rule }) {
   return (
@@ -90,9 +98,7 @@ function Rule({ rule }: { readonly rule: Rule }) {
           </Part>
         ),
       )}
-      <small class="mono">
-        {rule.id} · {rule.file}:{rule.line}
-      </small>
+      <RuleLink rule={rule} />
     </li>
   )
 }

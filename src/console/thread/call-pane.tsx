@@ -17,6 +17,7 @@ import { listen } from '../wire/stream.ts'
 import { Acknowledge } from './acknowledge.tsx'
 import { ActionBar } from './action-bar.tsx'
 import { Assessment } from './assessment.tsx'
+import { Context, toggleContext } from './context.tsx'
 import { CallStrip } from './call-strip.tsx'
 import { Claims } from './claims.tsx'
 import { Discussion } from './discussion.tsx'
@@ -95,6 +96,7 @@ function Content({ thread, view, revision }: ContentProps) {
           <Claims view={view} revision={revision} />
         </div>
         <div>
+          <Context key={`${view.thread_id} ${view.revision}`} id={view.thread_id} />
           <People view={view} thread={thread} />
           <Discussion view={view} />
           <Limits limits={view.limits} />
@@ -115,6 +117,7 @@ function keysOf(thread: ThreadState, deciding: Deciding): Handlers {
     reject: () => deciding.start('reject'),
     request_changes: () => deciding.start('request_changes'),
     diff: () => compare(thread),
+    context: toggleContext,
     reveal: () => {
       const { revision } = thread.view.value ?? {}
       if (revision !== undefined && thread.hidden.value > 0) void reveal(thread, revision)

@@ -78,6 +78,16 @@ export const ADMIN = {
     answers: { 200: 'PoliciesView' },
     refusals: [],
   },
+  show_rule_file: {
+    method: 'GET',
+    path: '/api/admin/policies/rules',
+    access: 'adminOrReviewer',
+    summary:
+      'Read a rule file of the bundle in force; open to reviewers of a tenant that knows one of its tools',
+    query: 'RuleFileQuery',
+    answers: { 200: 'RuleFileView' },
+    refusals: ['not_found'],
+  },
   explain_policies: {
     method: 'POST',
     path: '/api/admin/policies/explain',

@@ -3,6 +3,7 @@ import type { ADMIN } from '../../contract/operations/admin.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { explainPolicies } from '../../gateway/admin/explain-policies.ts'
 import { exportEvidence } from '../../gateway/admin/export-evidence.ts'
+import { showRuleFile } from '../../gateway/admin/show-rule-file.ts'
 import { showPolicies } from '../../gateway/admin/show-policies.ts'
 import { issueKey, revokeKey } from '../../gateway/auth/keys.ts'
 import { issueLink } from '../../gateway/auth/login-links.ts'
@@ -37,6 +38,9 @@ export const adminHandlers = (http: HttpDeps): Handlers<typeof ADMIN> => ({
 
   // every reviewer may read the policy and request explanations; changes happen only in git
   show_policies: async ({ gateway }) => answer(200, showPolicies(gateway, http.shadowCounts)),
+
+  show_rule_file: async ({ gateway, caller, query }) =>
+    answer(200, showRuleFile(gateway, query.path, caller.kind === 'reviewer' ? caller.tenant : undefined)),
 
   explain_policies: async ({ gateway, caller, body }) => {
     const { agent, ...asked } = body

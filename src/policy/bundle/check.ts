@@ -80,7 +80,7 @@ export function checkBundle(
   const ir: BundleIr = {
     head: commit === undefined ? head : { ...head, commit },
     tools: linkTools(checked.tools, checked.rules),
-    ruleFiles: checked.rules.map((rules) => rules.file),
+    ruleFiles: checked.rules.map(({ file }) => ({ ...file, ...textOf(sorted, file.path) })),
   }
   const cases = checked.rules.flatMap((rules) => rules.cases)
   return { ok: true, bundle: { ir, cases, findings, rules: checked.rules } }
@@ -110,6 +110,11 @@ function isTooLarge(reader: Reader, { path, text }: BundleText): boolean {
 
 function describeFile({ path, text }: BundleText): BundleFile {
   return { path, sha256: createHash('sha256').update(text).digest('hex'), bytes: Buffer.byteLength(text) }
+}
+
+function textOf(sorted: readonly BundleText[], path: string): { readonly text?: string } {
+  const text = sorted.find((file) => file.path === path)?.text
+  return text === undefined ? {} : { text }
 }
 
 interface Parsed {

@@ -58,6 +58,8 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     useOf: (tenant, agent, tool) => permits.useOf(tenant, agent, tool),
     mayUse: (agent, tool) => agent !== undefined && permits.mayUse(agent, tool),
     knows: (tenant, tool) => permits.knows(tenant, tool),
+    ruleText: (path, tenant) =>
+      textOf(ir, path, (tool) => tenant === undefined || permits.knows(tenant, tool)),
     decide(call) {
       const refusal = permits.refusalOf(call)
       return refusal === undefined ? judge(call) : Promise.resolve(refusal)
@@ -126,6 +128,17 @@ function createPrograms(
     programs.set(name, program)
     return program
   }
+}
+
+/** The text of a rule file that covers one of the tools. */
+function textOf(
+  { tools, ruleFiles }: BundleIr,
+  path: string,
+  isKnown: (tool: string) => boolean,
+): string | undefined {
+  const at = ruleFiles.findIndex((file) => file.path === path)
+  const covered = tools.filter((tool) => tool.ruleFiles.includes(at))
+  return covered.some(({ contract }) => isKnown(contract.name)) ? ruleFiles[at]?.text : undefined
 }
 
 function limitsIn({ tools, ruleFiles }: BundleIr, file: number): LimitFacts[] {

@@ -50,6 +50,8 @@ export interface ToolIr {
 
 export interface RuleFileIr {
   readonly path: string
+  /** The whole text, which reviewers can read; absent outside a gateway. */
+  readonly text?: string
   readonly owner?: string
   /** True for a `tools: ['*']` file, whose review rules never count as a match (docs/policy-language.md). */
   readonly catchAll: boolean

@@ -43,6 +43,12 @@ export interface Snapshot {
   /** True when some agent of the tenant may use the tool. Other tenants cannot see that the tool exists. */
   knows(tenant: string, tool: string): boolean
   /**
+   * Returns the text of a rule file; undefined when the file does not exist.
+   *
+   * @param tenant if given, the file must cover a tool that the tenant knows
+   */
+  ruleText(path: string, tenant?: string): string | undefined
+  /**
    * Returns the heading of a call: its contract's summary, or the fields that the deciding rules read. Never throws.
    *
    * @param why the ids of the deciding rules and limits, and the places that made them fire

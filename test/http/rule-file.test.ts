@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { RuleFileView } from '../../src/contract/admin.ts'
+import { BUNDLE } from '../bundle.ts'
+import { call, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+
+/** The text of a rule file of the bundle in force. */
+
+let world: World
+
+beforeAll(async () => {
+  world = await openWorld({
+    files: {
+      'directory.yaml': (BUNDLE['directory.yaml'] ?? '').replace(
+        'bot: { owners: [yan] }',
+        'bot: { owners: [yan], tools: [hold] }',
+      ),
+    },
+  })
+})
+afterAll(() => world.close())
+
+const read = (by: Reviewer, path: string) =>
+  call<RuleFileView>(`${world.url}/api/admin/policies/rules?path=${encodeURIComponent(path)}`, 'GET', {
+    headers: by.credentials(),
+  })
+
+describe('GET policies/rules', () => {
+  it('200 with the text of a rule file and the revision in force, for every reviewer', async () => {
+    const { status, body } = await read(await world.reviewer('dan'), 'rules/pay.yaml')
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ path: 'rules/pay.yaml', text: BUNDLE['rules/pay.yaml'] })
+    const { body: view } = await world.admin<{ revision: string }>('GET', 'policies')
+    expect(body.revision).toBe(view.revision)
+  })
+
+  it('200 for the key of the administrator', async () => {
+    const answer = await world.admin<RuleFileView>('GET', 'policies/rules?path=rules/private.yaml')
+    expect([answer.status, answer.body.text]).toEqual([200, BUNDLE['rules/private.yaml']])
+  })
+
+  it('404 for a file that covers no tool of the tenant, for other files, and for paths outside', async () => {
+    const zoe = await world.reviewer('zoe', 'globex')
+    expect((await read(zoe, 'rules/hold.yaml')).status).toBe(200)
+    expect((await read(zoe, 'rules/pay.yaml')).status).toBe(404)
+    const ann = await world.reviewer('ann')
+    for (const path of ['directory.yaml', 'tools/pay.yaml', 'rules/nothing.yaml', '../package.json'])
+      expect((await read(ann, path)).status).toBe(404)
+  })
+
+  it('401 without a credential', async () => {
+    const answer = await call(`${world.url}/api/admin/policies/rules?path=rules/pay.yaml`, 'GET')
+    expect(answer.status).toBe(401)
+  })
+})
