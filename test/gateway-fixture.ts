@@ -542,7 +542,7 @@ export const isCheckpoint = ({ writes }: Commit): boolean =>
 
 /** True when the timer only plans its next look at ended threads. */
 const isLookAtThreads = ({ writes }: Commit): boolean =>
-  writes.every((write) => write.op === 'index' && write.member === 'threads all')
+  writes.some((write) => write.op === 'index' && write.member === 'threads all')
 
 /** Another gateway on the same store: the gateway of this world does not see its actions in memory. */
 export const elsewhere = ({ app }: World): Deps => ({

@@ -3,7 +3,11 @@ import { stopwatch } from './stopwatch.ts'
 
 const LOOK_EVERY_MS = 5
 
-/** Waits until a condition holds, and looks often. A condition that throws does not hold yet. Half a minute is a failure. */
+/**
+ * Waits until a condition holds, and looks often. A condition that throws does not hold yet.
+ *
+ * @throws Error after `withinMs`
+ */
 export async function until(holds: () => unknown, withinMs = 30_000): Promise<void> {
   const tookMs = stopwatch()
   for (;;) {

@@ -6,7 +6,10 @@ import { INSTALL_MS } from '../debian.ts'
 import { type Agent, type EvidenceLine, held, type Held, type Reviewer } from '../gateway-fixture.ts'
 import { type Console, openConsole, seeAll, WIDE } from './browser.ts'
 
-/** Ways to approve without looking, beside those of seen.test.ts: no page records a part as seen that was not on the screen. */
+/**
+ * Ways to approve without looking, beside those of seen.test.ts. No page records a part as seen that was not on the
+ * screen.
+ */
 
 let console_: Console
 let bot: Agent
@@ -151,7 +154,7 @@ describe('another page', () => {
 })
 
 describe('a record of the displayed parts', () => {
-  /** What an honest page sends for a revision. */
+  /** The vote of an honest page on a revision. */
   async function displayedOf(by: Reviewer, { thread }: Held): Promise<Displayed> {
     const { display, thread_id, revision } = (await by.show(thread)).body
     const { parts: seen, ...known } = display

@@ -5,8 +5,8 @@ import { type Case, RICH, runCases } from './cases.ts'
 import { CONTRACT, DIRECTORY, ROUTING } from './support.ts'
 
 /*
- * Findings as data: each file of findings/ is a list of cases. A case names what it is about, the files that differ from
- * a fine bundle, and one finding of the check: its place, code and message, then ` | ` and the hint.
+ * Findings as data: each file of findings/ is a list of cases. A case names its subject and the files that differ from
+ * a fine bundle. It names one finding of the check: its place, code and message, then ` | ` and the hint.
  */
 interface Finding {
   readonly about: string
