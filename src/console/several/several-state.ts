@@ -162,6 +162,8 @@ export async function voteForAll(several: Several, decision: VoteDecision, now: 
   several.sending.value = true
   const votes = await votesOf(several)
   several.sending.value = false
+  // a browser without digests cannot vote on several calls
+  if (votes.length === 0) return false
   const comment = several.comment.value.trim()
   const { thread_id, tool_name, digest } = first.view
   const vote = {
