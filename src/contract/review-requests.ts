@@ -93,6 +93,11 @@ export const ThreadsQuery = Type.Object(
     asked: Type.Optional(
       Type.Enum(['stopped'], { description: 'Only threads whose agent no longer asks for the decision.' }),
     ),
+    expires_within: Type.Optional(
+      Type.Enum(['15m', '1h', '4h'], {
+        description: 'Only threads whose time ends within this time.',
+      }),
+    ),
     voted: Type.Optional(Type.Enum(['me'], { description: 'Only threads on which you voted.' })),
     claimed: Type.Optional(Type.Enum(['me', 'nobody'])),
     since: Type.Optional(Type.String({ format: 'date-time', description: 'Opened at this time or later.' })),

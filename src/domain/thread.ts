@@ -288,3 +288,6 @@ export function pollAfterSeconds(age: number): number {
   if (minutes < 10) return 5
   return minutes < 60 ? 15 : 60
 }
+
+/** The times of the filter `expires_within`, ms. */
+export const WITHIN_MS = { '15m': 15 * 60_000, '1h': 60 * 60_000, '4h': 4 * 60 * 60_000 } as const

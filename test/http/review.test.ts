@@ -536,6 +536,16 @@ describe('POST votes', () => {
 })
 
 describe('GET threads', () => {
+  it('200 with the threads whose time ends soon', async () => {
+    const [low, high] = [await held(bot), await held(bot, { payload: { amount: 20_000 } })]
+    const within = async (expires_within: string): Promise<string[]> =>
+      (await by('ann').list({ expires_within, limit: '100' })).body.threads.map(({ thread_id }) => thread_id)
+    const soon = await within('1h')
+    expect([soon.includes(high.thread), soon.includes(low.thread)]).toEqual([true, false])
+    expect((await within('15m')).includes(high.thread)).toBe(false)
+    expect((await by('ann').list({ expires_within: '2h' })).status).toBe(400)
+  })
+
   it('200 with a summary of each thread', async () => {
     const { thread, task } = await held(bot, { subject: 'Refund' })
     const { status, body } = await by('nil').list({ task_id: task })

@@ -85,6 +85,18 @@ function Filtering({ filters }: { readonly filters: Filters }) {
         No agent waits for it any more
       </button>
       <div class="fields">
+        <label>
+          expires within
+          <select
+            value={filters.expires_within ?? ''}
+            onChange={(event) => set('expires_within', event.currentTarget.value)}
+          >
+            <option value="">any time</option>
+            <option value="15m">15 min</option>
+            <option value="1h">1 h</option>
+            <option value="4h">4 h</option>
+          </select>
+        </label>
         {(['q', 'tool', 'agent', 'group', 'task_id'] as const).map((name) => (
           <label key={name}>
             {name === 'q' ? 'words' : name.replace('_id', '')}

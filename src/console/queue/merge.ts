@@ -1,4 +1,5 @@
 import type { ThreadSummary } from '../../contract/reviewer.ts'
+import { WITHIN_MS } from '../../domain/thread.ts'
 import type { Loaded } from '../list/list-state.ts'
 import type { Filters } from '../route/filters.ts'
 import { hasStopped } from '../time/asked.ts'
@@ -41,7 +42,16 @@ export function matches(thread: ThreadSummary, filters: Filters, me: string): bo
     same.every(([want, is]) => want === undefined || want === is) &&
     (filters.group === undefined || [...thread.groups, ...thread.escalated_to].includes(filters.group)) &&
     (filters.mine === undefined || thread.mine) &&
-    (filters.asked === undefined || hasStopped(thread, now.peek())) &&
+    isTimely(thread, filters) &&
     (filters.claimed === undefined || thread.claim?.reviewer === (filters.claimed === 'me' ? me : undefined))
   )
+}
+
+const WITHINS: Readonly<Record<string, number>> = WITHIN_MS
+
+/** True when the thread passes the filters that depend on the time. */
+function isTimely(thread: ThreadSummary, { asked, expires_within: within }: Filters): boolean {
+  if (asked !== undefined && !hasStopped(thread, now.peek())) return false
+  const { deadline } = thread
+  return within === undefined || Date.parse(deadline ?? '') <= now.peek() + (WITHINS[within] ?? 0)
 }

@@ -14,6 +14,7 @@ const NAMES: readonly FilterName[] = [
   'mine',
   'claimed',
   'asked',
+  'expires_within',
   'voted',
   'sort',
   'since',

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ThreadsQuery } from '../../contract/review-requests.ts'
 import type { ThreadList, ThreadSummary } from '../../contract/reviewer.ts'
 import { HOLDER_NAME, TASK_ID } from '../../domain/id.ts'
-import { claimOf, type Thread } from '../../domain/thread.ts'
+import { claimOf, type Thread, WITHIN_MS } from '../../domain/thread.ts'
 import type { IndexEntry, RangeBounds } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import type { Caller } from '../core/caller.ts'
@@ -168,12 +168,14 @@ function filterOf(
   const says = saying(query.q ?? '', snapshot)
   const since = query.since === undefined ? -Infinity : instant(query.since, '/since')
   const until = query.until === undefined ? Infinity : instant(query.until, '/until')
+  const before = query.expires_within === undefined ? Infinity : now + WITHIN_MS[query.expires_within]
   return (thread) =>
     thread.created_at >= since &&
     thread.created_at < until &&
     matches(thread, query, now) &&
     (query.voted === undefined || thread.votes.some(({ reviewer }) => reviewer === caller.id)) &&
     (query.asked === undefined || hasStopped(deps, thread)) &&
+    (thread.deadline ?? Infinity) <= before &&
     isClaimedAs(query.claimed, claimOf(thread, now)?.reviewer, caller.id) &&
     says(thread)
 }
