@@ -6,6 +6,7 @@ import {
   defined,
   given,
   PERSON_NAME,
+  readBoolean,
   readKeys,
   readMap,
   readName,
@@ -174,7 +175,8 @@ function readFact(reader: Reader, at: Doc, name: string, { schema }: FactOfCall)
   const what = `\`${name.slice(name.indexOf('.') + 1)}\``
   const rule = NAMES[name]
   if (rule !== undefined) return readName(reader, at, what, rule)
-  return schema['type'] === 'array' ? readTexts(reader, at, what) : readText(reader, at, what)
+  if (schema['type'] === 'array') return readTexts(reader, at, what)
+  return schema['type'] === 'boolean' ? readBoolean(reader, at, what) : readText(reader, at, what)
 }
 
 const NAMES: Readonly<Record<string, NamePattern>> = { 'agent.id': PERSON_NAME, 'agent.tenant': TENANT_NAME }

@@ -1,3 +1,4 @@
+import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
 import { MAX_APPROVALS, MAX_REASON_CHARACTERS } from '../text/bounds.ts'
@@ -196,12 +197,11 @@ function limitSchema(paths: readonly PayloadPath[]): JsonObject {
   }
 }
 
-/** Returns the facts that a test sets, as texts and lists of texts. */
+/** Returns the facts that a test sets. It may name agents and tenants that the pattern of a fact does not know. */
 function settable(place: 'agent' | 'task'): JsonObject {
-  const text = { type: 'string' }
   const schemas = [...factsUnder(place)].map(([key, { schema }]) => [
     key,
-    schema['type'] === 'array' ? { type: 'array', items: text } : text,
+    defined({ ...schema, pattern: undefined }),
   ])
   return Object.fromEntries(schemas) as JsonObject
 }
