@@ -90,6 +90,12 @@ export const ThreadSummary = Type.Object({
 })
 export type ThreadSummary = Static<typeof ThreadSummary>
 
+export const BundleTexts = Type.Object({
+  revision: Type.String(),
+  files: Type.Array(Type.Object({ path: Type.String(), text: Type.String() })),
+})
+export type BundleTexts = Static<typeof BundleTexts>
+
 export const ThreadList = Type.Object({
   threads: Type.Array(ThreadSummary),
   next_cursor: Type.Optional(Type.String()),

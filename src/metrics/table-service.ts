@@ -26,7 +26,7 @@ export const SERVICE_METRICS = {
     unit: 'requests',
     help: 'Requests answered, by route pattern and status.',
     labels: { method: METHODS, route: ROUTES, status: STATUSES },
-    atMost: 560,
+    atMost: 620,
   },
   httpSeconds: {
     kind: 'histogram',
@@ -35,7 +35,7 @@ export const SERVICE_METRICS = {
     help: 'Time to answer a request, by route pattern. For a poll with Prefer: wait, it includes the wait.',
     labels: { method: METHODS, route: ROUTES },
     buckets: CALLS,
-    atMost: 70,
+    atMost: 80,
     exemplar: 'trace_id',
   },
   httpAborted: {

@@ -50,7 +50,7 @@ export interface Meter {
 }
 
 /** Maximum number of samples from one instance, including Node's own metrics. */
-export const MAX_SAMPLES = 5_000
+export const MAX_SAMPLES = 5_500
 /** Maximum number of samples from Node's own metrics. */
 export const NODE_SAMPLES = 200
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RuleFileView } from '../../src/contract/admin.ts'
+import type { BundleTexts } from '../../src/contract/reviewer.ts'
 import { BUNDLE } from '../bundle.ts'
 import { call, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
 
@@ -50,5 +51,35 @@ describe('GET policies/rules', () => {
   it('401 without a credential', async () => {
     const answer = await call(`${world.url}/api/admin/policies/rules?path=rules/pay.yaml`, 'GET')
     expect(answer.status).toBe(401)
+  })
+})
+
+describe('GET bundle', () => {
+  it('200 with every file, for the reviewers of the only tenant', async () => {
+    const own = await openWorld({
+      files: {
+        'directory.yaml': `tenants:
+  acme:
+    agents: { bot: { owners: [yan] } }
+    reviewers:
+      yan: { groups: [desk, leads, board, audit] }
+      ann: { groups: [desk, leads, board, audit] }
+      ben: { groups: [desk, leads, board, audit] }
+`,
+      },
+    })
+    const ann = await own.reviewer('ann')
+    const { status, body } = await ann.call<BundleTexts>('GET', 'bundle')
+    expect(status).toBe(200)
+    expect(body.files.find(({ path }) => path === 'rules/pay.yaml')?.text).toBe(BUNDLE['rules/pay.yaml'])
+    expect(body.files.map(({ path }) => path)).toEqual(
+      expect.arrayContaining(['routing.yaml', 'directory.yaml']),
+    )
+    await own.close()
+  })
+
+  it('404 for a bundle with other tenants', async () => {
+    const { status, problem } = await (await world.reviewer('dan')).call('GET', 'bundle')
+    expect([status, problem.code]).toEqual([404, 'not_found'])
   })
 })

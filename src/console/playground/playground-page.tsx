@@ -3,6 +3,10 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { createPlayground, EMPTY, type Playground } from '../../playground/playground.ts'
 import { RECIPES } from '../../playground/recipes.ts'
 import type { Reply } from '../../playground/messages.ts'
+import { linkOf } from '../../playground/link.ts'
+import type { BundleTexts, ThreadView } from '../../contract/reviewer.ts'
+import { me } from '../session/session.ts'
+import { get } from '../wire/call.ts'
 import { go, refine } from '../route/router.ts'
 import { announce } from '../shell/announce.tsx'
 import { Heading } from '../shell/heading.tsx'
@@ -16,7 +20,7 @@ const state = signal(EMPTY)
 /** A bundle and a call side by side. A worker evaluates both while a person types, and no data leaves the browser. */
 export function PlaygroundPage({ link }: { readonly link: string | undefined }) {
   const playground = usePlayground()
-  useEffect(() => void playground.open(link), [playground, link])
+  useEffect(() => void opened(link).then(playground.open), [playground, link])
   const { reply, note } = state.value
   const sentence = reply && announced(reply)
   useEffect(() => {
@@ -42,6 +46,25 @@ export function PlaygroundPage({ link }: { readonly link: string | undefined }) 
       </div>
     </>
   )
+}
+
+const OF_CALL = 'thread='
+
+/** The link of a call, `thread=ID`, leads to the bundle in force with this call. Hidden values stay tags. */
+async function opened(link: string | undefined): Promise<string | undefined> {
+  if (!link?.startsWith(OF_CALL)) return link
+  const id = encodeURIComponent(link.slice(OF_CALL.length))
+  const [call, bundle] = await Promise.all([
+    get<ThreadView>(`review/threads/${id}`),
+    get<BundleTexts>('review/bundle'),
+  ])
+  return call.body && bundle.body ? linkOf(bundle.body.files, requestOf(call.body)) : link
+}
+
+function requestOf({ tool_name, payload, agent, workflow_name, task_label, subject }: ThreadView): string {
+  const tenant = me.value?.tenant
+  const asked = { agent: `${tenant}/${agent}`, tool_name, payload, workflow_name, task_label, subject }
+  return JSON.stringify(asked, null, 2)
 }
 
 function Bar({ playground }: { readonly playground: Playground }) {

@@ -22,6 +22,7 @@ export function Context({ id }: { readonly id: string }) {
     <Panel title="Context" kind="context">
       <Last id={id} />
       <Decisions id={id} />
+      <a href={`#/playground?thread=${id}`}>Try it in the playground</a>
     </Panel>
   )
 }

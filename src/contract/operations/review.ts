@@ -124,6 +124,15 @@ export const REVIEW = {
     answers: { 200: 'LastApproved' },
     refusals: ['not_found'],
   },
+  show_bundle: {
+    method: 'GET',
+    path: '/api/review/bundle',
+    access: 'reviewer',
+    summary: 'Read the files of the bundle in force, if it has no other tenant',
+    headers: ['unattended'],
+    answers: { 200: 'BundleTexts' },
+    refusals: ['not_found'],
+  },
   precedents: {
     method: 'GET',
     path: '/api/review/threads/{thread_id}/precedents',

@@ -7,6 +7,7 @@ import { countThreads } from '../../gateway/review/count-threads.ts'
 import { listThreads } from '../../gateway/review/list-threads.ts'
 import { me } from '../../gateway/review/me.ts'
 import { lastApproved, precedents } from '../../gateway/review/precedents.ts'
+import { showBundle } from '../../gateway/review/show-bundle.ts'
 import { reveal } from '../../gateway/review/reveal.ts'
 import { showImage } from '../../gateway/review/show-image.ts'
 import { showThread } from '../../gateway/review/show-thread.ts'
@@ -65,6 +66,8 @@ export const reviewHandlers = (http: HttpDeps): Handlers<typeof REVIEW> => ({
 
   last_approved: async ({ gateway, caller, params }) =>
     answer(200, await lastApproved(gateway, caller, params.thread_id)),
+
+  show_bundle: ({ gateway, caller }) => Promise.resolve(answer(200, showBundle(gateway, caller))),
 
   precedents: async ({ gateway, caller, params }) =>
     answer(200, await precedents(gateway, caller, params.thread_id)),

@@ -20,14 +20,10 @@ import { lintBundle } from '../lint/lint.ts'
 import { editDistance } from '../text/nearest.ts'
 import { parseSource, type Doc } from '../yaml/parse.ts'
 import { createReader, type Reader } from '../yaml/shape.ts'
-import type { BundleFile, Directory } from '../language/snapshot.ts'
+import type { BundleFile, BundleText, Directory } from '../language/snapshot.ts'
 import { createFindings, createSource, fileDiagnostic, type Findings } from '../yaml/source.ts'
 
-/** One file of a bundle. The path is relative to the bundle's root, with forward slashes. */
-export interface BundleText {
-  readonly path: string
-  readonly text: string
-}
+export type { BundleText }
 
 export interface CheckedBundle {
   readonly ir: BundleIr
@@ -80,7 +76,8 @@ export function checkBundle(
   const ir: BundleIr = {
     head: commit === undefined ? head : { ...head, commit },
     tools: linkTools(checked.tools, checked.rules),
-    ruleFiles: checked.rules.map(({ file }) => ({ ...file, ...textOf(sorted, file.path) })),
+    ruleFiles: checked.rules.map((rules) => rules.file),
+    texts: sorted,
   }
   const cases = checked.rules.flatMap((rules) => rules.cases)
   return { ok: true, bundle: { ir, cases, findings, rules: checked.rules } }
@@ -110,11 +107,6 @@ function isTooLarge(reader: Reader, { path, text }: BundleText): boolean {
 
 function describeFile({ path, text }: BundleText): BundleFile {
   return { path, sha256: createHash('sha256').update(text).digest('hex'), bytes: Buffer.byteLength(text) }
-}
-
-function textOf(sorted: readonly BundleText[], path: string): { readonly text?: string } {
-  const text = sorted.find((file) => file.path === path)?.text
-  return text === undefined ? {} : { text }
 }
 
 interface Parsed {

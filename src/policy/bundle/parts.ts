@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contract/json.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import type { BundleHead, BundleIr, RuleFileIr, ToolIr } from '../language/rule.ts'
-import type { BundleFile, ToolContract } from '../language/snapshot.ts'
+import type { BundleFile, BundleText, ToolContract } from '../language/snapshot.ts'
 
 /**
  * A message of the child process. The host requests each part with `next`, so that its event loop never blocks for
@@ -13,6 +13,7 @@ export type LoadPart =
   | { readonly kind: 'diagnostics'; readonly diagnostics: readonly Diagnostic[] }
   | { readonly kind: 'tools'; readonly tools: readonly PackedTool[] }
   | { readonly kind: 'rules'; readonly ruleFiles: readonly PackedFile[] }
+  | { readonly kind: 'texts'; readonly texts: readonly BundleText[] }
   | { readonly kind: 'done' }
   | { readonly kind: 'failed'; readonly diagnostics: readonly Diagnostic[]; readonly revision: string }
 
@@ -27,6 +28,8 @@ type PackedFile = string
 
 /** The number of rules, contracts, files or findings in one part. */
 const PART_SIZE = 100
+/** Characters of texts that count as one rule. */
+const CHARACTERS_OF_RULE = 1_000
 
 /** Splits a checked bundle into parts of bounded size. */
 export function* splitBundle(ir: BundleIr): Generator<LoadPart> {
@@ -37,6 +40,8 @@ export function* splitBundle(ir: BundleIr): Generator<LoadPart> {
   for (const some of chunk(ir.tools, () => 1)) yield { kind: 'tools', tools: some.map(packTool) }
   for (const some of chunk(ir.ruleFiles, (file) => file.rules.length))
     yield { kind: 'rules', ruleFiles: some.map((file) => JSON.stringify(file)) }
+  for (const some of chunk(ir.texts, ({ text }) => text.length / CHARACTERS_OF_RULE))
+    yield { kind: 'texts', texts: some }
   yield { kind: 'done' }
 }
 
@@ -47,6 +52,7 @@ export function createAssembly(): { add(part: LoadPart): void; bundle(): BundleI
   const diagnostics: Diagnostic[] = []
   const tools: ToolIr[] = []
   const ruleFiles: RuleFileIr[] = []
+  const texts: BundleText[] = []
   return {
     add(part) {
       if (part.kind === 'head') head = part.head
@@ -54,8 +60,9 @@ export function createAssembly(): { add(part: LoadPart): void; bundle(): BundleI
       else if (part.kind === 'diagnostics') diagnostics.push(...part.diagnostics)
       else if (part.kind === 'tools') tools.push(...part.tools.map(unpackedTool))
       else if (part.kind === 'rules') ruleFiles.push(...part.ruleFiles.map(unpacked))
+      else if (part.kind === 'texts') texts.push(...part.texts)
     },
-    bundle: () => head && { head: { ...head, files, diagnostics }, tools, ruleFiles },
+    bundle: () => head && { head: { ...head, files, diagnostics }, tools, ruleFiles, texts },
   }
 }
 

@@ -60,6 +60,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     knows: (tenant, tool) => permits.knows(tenant, tool),
     ruleText: (path, tenant) =>
       textOf(ir, path, (tool) => tenant === undefined || permits.knows(tenant, tool)),
+    textsOf: (tenant) => (isAlone(tenant, head.directory) ? ir.texts : undefined),
     decide(call) {
       const refusal = permits.refusalOf(call)
       return refusal === undefined ? judge(call) : Promise.resolve(refusal)
@@ -130,15 +131,19 @@ function createPrograms(
   }
 }
 
+const isAlone = (tenant: string, { tenants }: BundleIr['head']['directory']): boolean =>
+  tenants.size === 1 && tenants.has(tenant)
+
 /** The text of a rule file that covers one of the tools. */
 function textOf(
-  { tools, ruleFiles }: BundleIr,
+  { tools, ruleFiles, texts }: BundleIr,
   path: string,
   isKnown: (tool: string) => boolean,
 ): string | undefined {
   const at = ruleFiles.findIndex((file) => file.path === path)
   const covered = tools.filter((tool) => tool.ruleFiles.includes(at))
-  return covered.some(({ contract }) => isKnown(contract.name)) ? ruleFiles[at]?.text : undefined
+  const isCovered = covered.some(({ contract }) => isKnown(contract.name))
+  return isCovered ? texts.find((file) => file.path === path)?.text : undefined
 }
 
 function limitsIn({ tools, ruleFiles }: BundleIr, file: number): LimitFacts[] {

@@ -1,7 +1,7 @@
 import type { Retention } from './retention.ts'
 import type { JsonValue } from '../../contract/json.ts'
 import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
-import type { BundleFile, Directory, ToolContract } from './snapshot.ts'
+import type { BundleFile, BundleText, Directory, ToolContract } from './snapshot.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import type { Budgets } from '../../domain/budget.ts'
 import type { FieldRoot } from './facts.ts'
@@ -17,6 +17,8 @@ export interface BundleIr {
   readonly head: BundleHead
   readonly tools: readonly ToolIr[]
   readonly ruleFiles: readonly RuleFileIr[]
+  /** The files, which reviewers can read. */
+  readonly texts: readonly BundleText[]
 }
 
 export interface BundleHead {
@@ -50,8 +52,6 @@ export interface ToolIr {
 
 export interface RuleFileIr {
   readonly path: string
-  /** The whole text, which reviewers can read; absent outside a gateway. */
-  readonly text?: string
   readonly owner?: string
   /** True for a `tools: ['*']` file, whose review rules never count as a match (docs/policy-language.md). */
   readonly catchAll: boolean

@@ -48,6 +48,8 @@ export interface Snapshot {
    * @param tenant if given, the file must cover a tool that the tenant knows
    */
   ruleText(path: string, tenant?: string): string | undefined
+  /** Returns all files; undefined when the bundle has other tenants, which this tenant must not see. */
+  textsOf(tenant: string): readonly BundleText[] | undefined
   /**
    * Returns the heading of a call: its contract's summary, or the fields that the deciding rules read. Never throws.
    *
@@ -63,6 +65,12 @@ export interface Snapshot {
   templateOf(tool: string): string | undefined
   /** Returns problems of `payload` under the contract's input_schema; for an unknown tool, only overlong strings. */
   checkPayload(tool: string, payload: JsonObject): readonly PayloadProblem[]
+}
+
+/** One file of a bundle. The path is relative to the bundle's root, with forward slashes. */
+export interface BundleText {
+  readonly path: string
+  readonly text: string
 }
 
 export interface BundleFile {
