@@ -49,7 +49,7 @@ describe('the queue', () => {
     await page.waitForURL(`**/#/thread/${old.thread}?asked=stopped`)
     await page.reload()
     await page.locator('.note.gone').waitFor()
-    expect(await rows.count()).toBe(1)
+    await expect.poll(() => rows.count()).toBe(1)
     expect(await page.getByRole('button', { name: 'No agent waits' }).getAttribute('aria-pressed')).toBe(
       'true',
     )

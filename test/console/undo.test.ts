@@ -176,7 +176,7 @@ describe('a vote that waits', () => {
     await ann.getByRole('dialog').waitFor()
     await ann.keyboard.press('y')
     await ann.getByText('You approved revision 1.').waitFor()
-    await cat.getByRole('main').getByText('Ann Ash').first().waitFor()
+    await cat.getByText('Ann Ash').locator('visible=true').first().waitFor()
     expect((await stateOf(one)).votes.map(({ reviewer }) => reviewer)).toEqual(['ann'])
     await cat.context().close()
   })

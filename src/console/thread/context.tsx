@@ -22,7 +22,9 @@ export function Context({ id }: { readonly id: string }) {
     <Panel title="Context" kind="context">
       <Last id={id} />
       <Decisions id={id} />
-      <a href={`#/playground?thread=${id}`}>Try it in the playground</a>
+      <a class="button small" href={`#/playground?thread=${id}`}>
+        Try it in the playground
+      </a>
     </Panel>
   )
 }

@@ -47,7 +47,10 @@ export function record<T extends EventType>(
   { tenant, task_id, thread_id, revision, tool }: About,
   event: Happened<T>,
 ): EvidenceRecord<T> {
-  return { ...event, tenant, at: isoTime(at), actor, task_id, thread_id, revision, tool }
+  // no copy of `event`, whose shape would stay in memory for each call (docs/decisions/0021)
+  const { type, details } = event
+  const made = { type, tenant, at: isoTime(at), actor, task_id, thread_id, revision, tool, details }
+  return made as EvidenceRecord<T>
 }
 
 export function aboutThread({ tenant, task_id, thread_id, revision, tool }: AboutThread): AboutThread {
