@@ -56,9 +56,11 @@ function segmentsOf(parts: readonly SummaryPart[], call: Summarising): HeadingSe
 /** Leaves out exact values that the heading shows elsewhere. */
 function withoutRepeats(segments: readonly HeadingSegment[]): HeadingSegment[] {
   const texts = new Set(segments.map(({ text }) => text))
-  return segments.map(({ exact, ...rest }) =>
-    exact === undefined || texts.has(exact) || texts.has(plainText(exact)) ? rest : { ...rest, exact },
-  )
+  const isElsewhere = (exact: string): boolean => texts.has(exact) || texts.has(plainText(exact))
+  return segments.map((one) => {
+    const { text, field, exact } = one
+    return exact !== undefined && field !== undefined && isElsewhere(exact) ? { text, field } : one
+  })
 }
 
 /**
