@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { INSTALL_MS } from '../debian.ts'
+import { held } from '../gateway-fixture.ts'
 import { axe, type Console, DESKTOP, expectNoSidewaysScroll, openConsole, visit } from './browser.ts'
 
 /** The playground in Chromium: the evaluator may compile code and nothing else, and the page may still compile none. */
@@ -244,5 +245,47 @@ describe('the evaluator', () => {
     })
     await takeRefusals(5)
     await page.close()
+  })
+})
+
+describe('a call in the playground', () => {
+  it(
+    'opens with the bundle in force, from the context of the call',
+    async () => {
+      const own = await openConsole({
+        files: {
+          'directory.yaml': `tenants:
+  acme:
+    agents: { bot: { owners: [yan] } }
+    reviewers:
+      yan: { groups: [desk, leads, board, audit] }
+      ann: { groups: [desk, leads, board, audit] }
+      ben: { groups: [desk, leads, board, audit] }
+`,
+        },
+      })
+      const one = await held(await own.world.agent())
+      const page = await own.signedIn({ reviewer: 'ann' })
+      await own.show(page, one)
+      await page.getByRole('link', { name: 'Try it in the playground' }).click()
+      await decided(page, 'review')
+      expect(JSON.parse(await callOf(page).inputValue())).toMatchObject({
+        agent: 'acme/bot',
+        tool_name: 'pay',
+        payload: one.payload,
+      })
+      expect(await page.getByLabel('File', { exact: true }).locator('option').allInnerTexts()).toContain(
+        'rules/pay.yaml',
+      )
+      await own.close()
+      expect(own.misdeeds).toEqual([])
+    },
+    INSTALL_MS,
+  )
+
+  it('stays closed for a bundle with other tenants, and says so', async () => {
+    const one = await held(await console_.world.agent())
+    await visit(ann, console_.world, `playground?thread=${one.thread}`)
+    await ann.getByText('contains no readable bundle').waitFor()
   })
 })
