@@ -16,6 +16,7 @@ import { siteOfServer, warnOfSite } from './app/site.ts'
 import { openExpectedStore } from './app/store.ts'
 import { tracingOf } from './app/tracing.ts'
 import { startWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
+import { section } from './settings/section.ts'
 import type { Config } from './settings/settings.ts'
 import type { Checkpointer } from './evidence/checkpointer.ts'
 import type { LogIdentity } from './gateway/jobs/checkpoints.ts'
@@ -335,11 +336,8 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
   try {
     await server.listen({ host: await listenAddress(config.host), port: config.port, backlog: BACKLOG })
     const pages = { scrape: metrics.scrape, ready: () => health.ready() }
-    scrapes = await listenForOperators(pages, {
-      host: await listenAddress(config.metricsHost),
-      port: config.metricsPort,
-      names: config.metricsNames,
-    })
+    const place = section(config, 'metrics')
+    scrapes = await listenForOperators(pages, { ...place, host: await listenAddress(place.host) })
     const { port } = server.server.address() as AddressInfo
     const site = gateway.site()
     warnOfSite(config, site, log)

@@ -1,30 +1,24 @@
 import type { Config } from '../settings/settings.ts'
+import { section } from '../settings/section.ts'
 import type { SingleSignOn } from '../gateway/auth/sign-in-by-provider.ts'
 import { createOutbound } from '../outbound/outbound.ts'
 import { openIdProvider } from '../sign-in/oidc.ts'
 
 /** Returns single sign-on with the identity provider of the configuration; an empty object without one. */
 export function singleSignOnOf(config: Config): { singleSignOn?: SingleSignOn } {
-  const { oidcIssuer: issuer, oidcClientId: clientId, oidcReviewerClaim: reviewerClaim } = config
+  const oidc = section(config, 'oidc')
+  const { issuer, clientId, reviewerClaim, groupsClaim } = oidc
   if (issuer === undefined || clientId === undefined) return {}
-  const { oidcClientSecret, oidcGroupsClaim, oidcLabel, oidcTenant } = config
   const provider = openIdProvider({
-    outbound: createOutbound({ allowed: config.webhooksAllow ?? [], named: new URL(issuer).origin }),
+    ...oidc,
     issuer,
     clientId,
-    scopes: config.oidcScopes,
+    outbound: createOutbound({ allowed: config.webhooksAllow ?? [], named: new URL(issuer).origin }),
     claims: [
       reviewerClaim,
       ...(reviewerClaim === 'email' ? ['email_verified'] : []),
-      ...(oidcGroupsClaim === undefined ? [] : [oidcGroupsClaim]),
+      ...(groupsClaim === undefined ? [] : [groupsClaim]),
     ],
-    ...(oidcClientSecret === undefined ? {} : { clientSecret: oidcClientSecret }),
-    ...(oidcLabel === undefined ? {} : { label: oidcLabel }),
   })
-  const matching = {
-    reviewerClaim,
-    ...(oidcGroupsClaim === undefined ? {} : { groupsClaim: oidcGroupsClaim }),
-    ...(oidcTenant === undefined ? {} : { tenant: oidcTenant }),
-  }
-  return { singleSignOn: { provider, matching } }
+  return { singleSignOn: { provider, matching: oidc } }
 }

@@ -1,3 +1,4 @@
+import { section } from '../../src/settings/section.ts'
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import {
   mkdirSync,
@@ -519,15 +520,40 @@ it('finds the variables of an outgoing proxy, and reports that they have no effe
   expect(proxyVariables(env)).toEqual(['HTTPS_PROXY', 'all_proxy'])
 })
 
+it('the settings of a part are one section, without the name of the part', () => {
+  const { config } = loadConfig({
+    args: ['--oidc-issuer', 'https://login.example', '--oidc-client-id', 'c', '--metrics-port', '1'],
+    env: {},
+    parseYaml: () => ({}),
+  })
+  expect(section(config, 'oidc')).toEqual({
+    issuer: 'https://login.example',
+    clientId: 'c',
+    scopes: 'openid email profile',
+    reviewerClaim: 'email',
+  })
+  expect(section(config, 'metrics')).toMatchObject({ host: '127.0.0.1', port: 1 })
+})
+
 it('each setting is read by the part that it is for', () => {
   const src = fileURLToPath(new URL('../../src', import.meta.url))
   const readers = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
     (name) => /\.tsx?$/.test(name) && !name.startsWith('settings/'),
   )
-  const words = new Set(readers.flatMap((name) => readFileSync(join(src, name), 'utf8').match(/\w+/g) ?? []))
+  const texts = readers.map((name) => readFileSync(join(src, name), 'utf8'))
+  const words = new Set(texts.flatMap((text) => text.match(/\w+/g) ?? []))
+  const parts = texts.flatMap((text) =>
+    [...text.matchAll(/section\(config, '(\w+)'\)/g)].map(([, part = '']) => part),
+  )
+  /** The name in the section of a part: `issuer` for `oidcIssuer`. */
+  const inSection = (key: string): string =>
+    parts.flatMap((part) => (key.startsWith(part) ? [key.slice(part.length)] : []))[0] ?? ''
   // `budgetsOf` gathers the budgets by their names
   const unread = SETTING_ROWS.filter(
-    ({ key, name }) => !words.has(key) && !words.has(name.replace('budget_', '')),
+    ({ key, name }) =>
+      !words.has(key) &&
+      !words.has(name.replace('budget_', '')) &&
+      !words.has(inSection(key).replace(/^[A-Z]/, (first) => first.toLowerCase())),
   )
   expect(unread.map(({ name }) => name)).toEqual([])
 })
