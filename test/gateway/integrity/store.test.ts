@@ -1,4 +1,3 @@
-// @store each, in the soak
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { INDEX } from '../../../src/gateway/core/indexes.ts'
