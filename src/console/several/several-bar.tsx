@@ -3,7 +3,7 @@ import { isGrave, RiskMark } from '../risk/risk-mark.tsx'
 import { Dialog } from '../shell/dialog.tsx'
 import { AgentText } from '../text/agent-text.tsx'
 import { partName } from '../text/because-text.ts'
-import { Saved } from '../thread/action-bar.tsx'
+import { Saved, Write } from '../thread/action-bar.tsx'
 import { Keys } from '../thread/confirm.tsx'
 import { COMMENT } from '../thread/deciding.ts'
 import type { Acts } from './acts.ts'
@@ -47,16 +47,7 @@ export function SeveralBar({ several, acts, view }: BarProps) {
         }}
       />
       <div class="acts">
-        <button
-          class="write"
-          aria-label="Write a comment"
-          aria-expanded={writing}
-          onClick={() => {
-            acts.writing.value = !acts.writing.value
-          }}
-        >
-          <i aria-hidden="true" />
-        </button>
+        <Write of={acts} open={writing} />
         <button class="reject" {...act('reject')}>
           Reject {count} <kbd>r</kbd>
         </button>

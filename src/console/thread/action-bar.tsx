@@ -33,7 +33,7 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
       {!view.can_vote.allowed && <WhyNot view={view} />}
       <CommentField thread={thread} deciding={deciding} may={may} />
       <div class="acts">
-        <Write deciding={deciding} open={open} />
+        <Write of={deciding} open={open} />
         <Say thread={thread} />
         {may && <Votes thread={thread} deciding={deciding} view={view} />}
       </div>
@@ -75,19 +75,20 @@ function CommentField({ thread, deciding, may }: FieldProps) {
   )
 }
 
-interface WriteProps extends Pick<BarProps, 'deciding'> {
+interface WriteProps {
+  readonly of: { readonly writing: { value: boolean } }
   readonly open: boolean
 }
 
 /** Opens the comment field, on a screen that has no room for it. */
-function Write({ deciding, open }: WriteProps) {
+export function Write({ of: { writing }, open }: WriteProps) {
   return (
     <button
       class="write"
       aria-label="Write a comment"
       aria-expanded={open}
       onClick={() => {
-        deciding.writing.value = !deciding.writing.value
+        writing.value = !writing.value
       }}
     >
       <i aria-hidden="true" />
