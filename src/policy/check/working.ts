@@ -7,6 +7,9 @@ import { readKeys, readMap, readText, readTexts, type Reader } from '../yaml/sha
 /** A year of working days: a longer wait would look for its end too long. */
 const MOST_DAYS = 366
 
+/** A held call looks at each of these days. */
+const MOST_HOLIDAYS = 1_000
+
 export type Lists = ReadonlyMap<string, readonly Scalar[]>
 
 /** The parts of routing.yaml that working time refers to. */
@@ -78,6 +81,8 @@ function checkHolidays(reader: Reader, doc: Doc, lists: Lists): readonly string[
     reader.report('bad-value', doc, `\`${text}\` is no list`, hint)
     return undefined
   }
+  if (days.length > MOST_HOLIDAYS)
+    reader.report('bad-value', doc, `the list \`${text}\` has more than ${MOST_HOLIDAYS} days`)
   const wrong = days.find((day) => typeof day !== 'string' || !isDate(day))
   if (wrong === undefined) return days.map(String).sort()
   reader.report(

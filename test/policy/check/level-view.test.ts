@@ -75,6 +75,13 @@ describe('how a level is reviewed', () => {
     )
   })
 
+  it('refuses more holidays than a held call can look at', async () => {
+    const days = Array.from({ length: 1_001 }, (_, i) => new Date(i * 86_400_000).toISOString().slice(0, 10))
+    const text = withLow('working: { days: [mon], hours: 08:00-18:00, holidays: $off }')
+    const found = await diagnose(bundle({ 'routing.yaml': text, 'lists/off.txt': days.join('\n') }))
+    expect(found.map(({ message }) => message).join()).toContain('has more than 1000 days')
+  })
+
   it('is reported where a higher level of the same group needs less', async () => {
     const text = withLow('require_displayed: true').replace('group: team-leads', 'group: on-call')
     const [first] = await diagnose(bundle({ 'routing.yaml': text }))
