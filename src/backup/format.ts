@@ -3,9 +3,9 @@ import type { StoredEntry } from '../store/archive.ts'
 /*
  * The file of a backup, with one JSON value per line. Equal content always yields an equal file.
  *
- *   {"format":"countersign-store","version":1}
+ *   {"format":"countersign-store","version":2}
  *   {"partition":"acme"}
- *   {"event":1,"commit":"c1","body":"..."}
+ *   {"event":1,"commit":"c1","body":"...","disclosures":"..."}
  *   {"index":"due","score":1767225600000,"member":"thr_..."}
  *   {"limit":"...","width":3600000,"buckets":[[490896,2]]}
  *   {"record":"thread","id":"thr_...","revision":3,"commit":"c1","body":"..."}
@@ -14,10 +14,13 @@ import type { StoredEntry } from '../store/archive.ts'
  *
  * Lines after `partition` belong to it, in the order of an archive. `time` is the latest time that the store has
  * recorded. `sha256` covers all earlier lines, including their line ends. The reader recomputes the whole last line
- * from the earlier lines, so it detects every changed byte.
+ * from the earlier lines, so it detects every changed byte. Version 1, which this program also reads, has no
+ * disclosures.
  */
 export const FORMAT = 'countersign-store'
-export const VERSION = 1
+export const VERSION = 2
+/** Earlier versions that this program reads. */
+const READABLE = [1]
 /** A body of 16 Mi code units, each escaped as six bytes, with its name and its commit id. */
 export const LONGEST_LINE_BYTES = 128 * 1024 * 1024
 export const HEADER = JSON.stringify({ format: FORMAT, version: VERSION })
@@ -53,6 +56,7 @@ export class OtherFormat extends Error {
 export function checkHeader(text: string): void {
   if (text === HEADER) return
   const version = /^\{"format":"countersign-store","version":([1-9]\d{0,8})\}$/.exec(text)?.[1]
+  if (READABLE.some((one) => String(one) === version)) return
   if (version === undefined)
     throw new DamagedBackup(`this is not a backup of format ${FORMAT}, version ${VERSION}`)
   throw new OtherFormat(
@@ -79,7 +83,12 @@ export const footerLine = (totals: readonly Totals[], sha256: string): string =>
 export function entryLine(entry: StoredEntry): string {
   switch (entry.kind) {
     case 'event':
-      return JSON.stringify({ event: entry.number, commit: entry.commitId, body: entry.body })
+      return JSON.stringify({
+        event: entry.number,
+        commit: entry.commitId,
+        body: entry.body,
+        disclosures: entry.disclosures,
+      })
     case 'index':
       return JSON.stringify({ index: entry.index, score: entry.score, member: entry.member })
     case 'limit':
@@ -103,7 +112,10 @@ export function readLine(text: string): BackupLine {
 type Members = Readonly<Record<string, unknown>>
 
 function readEntry(value: Members): StoredEntry {
-  if ('event' in value) return { kind: 'event', number: numberIn(value, 'event'), ...writtenIn(value) }
+  if ('event' in value) {
+    const disclosures = 'disclosures' in value ? { disclosures: textIn(value, 'disclosures') } : {}
+    return { kind: 'event', number: numberIn(value, 'event'), ...writtenIn(value), ...disclosures }
+  }
   if ('index' in value) {
     const score = numberIn(value, 'score')
     return { kind: 'index', index: textIn(value, 'index'), score, member: textIn(value, 'member') }

@@ -104,6 +104,8 @@ function writtenProblems(entry: EventEntry | RecordEntry): Fault[] {
   if (!isLine(commitId)) faults.push({ law: 'S14', what: `${nameOf(entry)} has no commit id` })
   if (!body.isWellFormed())
     faults.push({ law: 'S16', what: `the body of ${nameOf(entry)} holds a lone surrogate` })
+  if ('disclosures' in entry && entry.disclosures?.isWellFormed() === false)
+    faults.push({ law: 'S16', what: `the disclosures of ${nameOf(entry)} hold a lone surrogate` })
   return faults
 }
 

@@ -34,7 +34,7 @@ export function checkClaim(index: string, claim: Claim): void {
   checkScore('now + lease', claim.now + claim.lease)
 }
 
-/** Returns the total length of all bodies and events. */
+/** Returns the total length of all bodies, events and disclosures. */
 export function checkCommit(partition: string, commit: Commit): number {
   checkPartition(partition)
   checkLine('commitId', commit.commitId)
@@ -45,8 +45,17 @@ export function checkCommit(partition: string, commit: Commit): number {
   let length = 0
   for (const write of commit.writes) length += checkWrite(write)
   for (const event of commit.events) length += checkBody('event', event)
+  length += checkDisclosures(commit)
   if (length > STORE_LIMITS.commitLength)
     throw new RangeError(`a commit holds at most ${STORE_LIMITS.commitLength} characters`)
+  return length
+}
+
+function checkDisclosures({ events, disclosures = [] }: Commit): number {
+  if (disclosures.length > events.length)
+    throw new RangeError('a commit has disclosures of an event that it lacks')
+  let length = 0
+  for (const text of disclosures) if (text !== undefined) length += checkBody('disclosures', text)
   return length
 }
 
@@ -90,6 +99,9 @@ function checkWrite(write: Write): number {
       return 0
     case 'mark':
       checkText('index', write.index, STORE_LIMITS.nameLength)
+      return 0
+    case 'forget':
+      checkCount('number', write.number)
       return 0
     case 'charge':
       checkLimit(write.limit, write.windowMs)

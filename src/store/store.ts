@@ -39,6 +39,8 @@
  *   window only in a commit that guards it. `charged` returns the sum that a guard would compare.
  * S20 room: `shortOfRoom` reports a reason before `commit` refuses writes because the store is full. Between the two
  *   points, commits still succeed.
+ * S21 disclosures: an event's disclosures are written in its commit and read with it. `forget` deletes them, and leaves
+ *   the event unchanged.
  * S19 epoch: the epoch of a partition changes whenever the store may have lost an acknowledged commit. This happens
  *   when a replica takes over, when a server that others may have replaced returns, and with every restore. A commit
  *   with an epoch guard applies only in that epoch.
@@ -53,7 +55,7 @@ export interface Store {
   count(partition: string, index: string): Promise<number>
   /** The sum of the limit's charges in the window of `windowMs` that ends now (S18). */
   charged(partition: string, limit: string, windowMs: number): Promise<number>
-  /** Events with number > `after`, at most `limit`, in order. */
+  /** Events with number > `after`, at most `limit`, in order, each with its disclosures (S21). */
   events(partition: string, after: number, limit: number): Promise<StoredEvent[]>
   /** Opaque text (S19). Promises made in another epoch are void. */
   epoch(partition: string): Promise<string>
@@ -124,6 +126,8 @@ export interface StoredEvent {
   readonly number: number
   readonly body: string
   readonly commitId: string
+  /** The text that is kept beside the event, and may be deleted before it (S21). */
+  readonly disclosures?: string
 }
 
 export interface RecordName {
@@ -149,6 +153,8 @@ export interface Commit {
   readonly writes: readonly Write[]
   /** Evidence, in order: the exact text that is exported and hashed. */
   readonly events: readonly string[]
+  /** Texts kept beside the events (S21). Each position belongs to the event at the same position. */
+  readonly disclosures?: readonly (string | undefined)[]
 }
 
 export type Guard = RecordGuard | LimitGuard | EpochGuard
@@ -186,6 +192,8 @@ export type Write =
   | { readonly op: 'index'; readonly index: string; readonly member: string; readonly to?: number }
   /** Adds an entry whose score is the number of the commit's first event and whose member is the commit's id (S17). */
   | { readonly op: 'mark'; readonly index: string }
+  /** Deletes the disclosures of the event with this number, if any (S21). */
+  | { readonly op: 'forget'; readonly number: number }
   /** Adds `amount` to the limit at the time `at`, unconditionally. A negative amount reverses that charge (S18). */
   | {
       readonly op: 'charge'

@@ -74,6 +74,7 @@ async function fill(place: Place): Promise<void> {
       commitId: `commit ${JSON.stringify(partition)}`,
       writes,
       events: ['one', '{"two":"\u{1f600}\\n"}', ''],
+      disclosures: ['{"seed":"\u{1f600}\\n"}', undefined, ''],
     })
     await committed(store, partition, {
       writes: [

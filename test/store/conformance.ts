@@ -628,6 +628,57 @@ const LAWS: Record<string, Law> = {
       expect(log.find(({ commitId }) => commitId === member)?.number).toBe(score)
   },
 
+  async 'S21 disclosures are read with their events, and end alone'({ store, reopen }) {
+    const texts = ['{"one":"d1"}', undefined, '{"two":"\u00e9\ud83d\ude00\n"}']
+    await store.commit('t', commitOf(store, { events: ['e1', 'e2', 'e3'], disclosures: texts }))
+    await store.commit('t', commitOf(store, { events: ['e4'] }))
+    await store.commit(
+      'u',
+      commitOf(store, {
+        events: ['e1'],
+        disclosures: ['of another partition'],
+      }),
+    )
+    const seen = async (from: Store = store, after = 0, limit = 9): Promise<unknown> =>
+      (await from.events('t', after, limit)).map(({ body, disclosures }) => [body, disclosures])
+    const before = [
+      ['e1', texts[0]],
+      ['e2', undefined],
+      ['e3', texts[2]],
+      ['e4', undefined],
+    ]
+    expect(await seen()).toEqual(before)
+    expect(await seen(store, 2, 1)).toEqual([before[2]])
+    const writes = [1, 2, 99].map((number) => ({ op: 'forget', number }) as const)
+    await store.commit('t', commitOf(store, { writes }))
+    const after = [['e1', undefined], ...before.slice(1)]
+    expect(await seen()).toEqual(after)
+    await store.commit('t', commitOf(store, { events: ['e5'], disclosures: ['d5'] }))
+    expect(await seen(store, 4)).toEqual([['e5', 'd5']])
+    expect((await store.events('u', 0, 9))[0]?.disclosures).toBe('of another partition')
+    if (reopen !== undefined) expect(await seen(await reopen())).toEqual([...after, ['e5', 'd5']])
+  },
+
+  async 'S21 a refused commit deletes no disclosures and writes none'({ store }) {
+    await store.commit('t', commitOf(store, { events: ['e1'], disclosures: ['d1'] }))
+    const guards = [{ type: 'thread', id: 'a', revision: 7 }]
+    const writes = [{ op: 'forget', number: 1 }] as const
+    const parts = { guards, writes, events: ['e2'], disclosures: ['d2'] }
+    expect((await store.commit('t', commitOf(store, parts))).ok).toBe(false)
+    expect((await store.events('t', 0, 9)).map(({ disclosures }) => disclosures)).toEqual(['d1'])
+  },
+
+  async 'S21 disclosures of an event that a commit lacks, or with a lone surrogate, are refused'({ store }) {
+    const extra = commitOf(store, {
+      events: ['e1'],
+      disclosures: ['d1', 'd2'],
+    })
+    await expect(store.commit('t', extra)).rejects.toThrow(RangeError)
+    const broken = commitOf(store, { events: ['e1'], disclosures: ['\ud83d'] })
+    await expect(store.commit('t', broken)).rejects.toThrow(TypeError)
+    expect(await store.events('t', 0, 9)).toEqual([])
+  },
+
   async 'S19 a commit with an epoch guard applies in its epoch only'({ store }) {
     const epoch = await store.epoch('t')
     expect(epoch).not.toBe('')

@@ -39,6 +39,7 @@ interface RandomCommit {
   readonly limits: readonly LimitGuard[]
   readonly writes: Commit['writes']
   readonly events: readonly string[]
+  readonly disclosures: readonly (string | undefined)[]
 }
 
 const name = (names: readonly string[]): fc.Arbitrary<string> => fc.constantFrom(...names)
@@ -64,6 +65,10 @@ const write: fc.Arbitrary<Write> = fc.oneof(
   }),
   fc.record({ op: fc.constant('delete' as const), type: name(TYPES), id: name(IDS) }),
   fc.record({ op: fc.constant('mark' as const), index: name(INDEXES) }),
+  fc.record({
+    op: fc.constant('forget' as const),
+    number: fc.integer({ min: 1, max: 9 }),
+  }),
   fc.record(
     { op: fc.constant('index' as const), index: name(INDEXES), member: name(IDS), to: score },
     { requiredKeys: ['op', 'index', 'member'] },
@@ -96,6 +101,7 @@ const commit: fc.Arbitrary<RandomCommit> = fc.record({
   ),
   writes: fc.array(write, { maxLength: 5 }),
   events: fc.array(fc.string({ maxLength: 4 }), { maxLength: 3 }),
+  disclosures: fc.array(fc.option(fc.string({ maxLength: 4 }), { nil: undefined }), { maxLength: 3 }),
 })
 
 const bounds: fc.Arbitrary<RangeBounds> = fc.record(
@@ -185,6 +191,7 @@ function play(store: Store, partition: string, model: ModelPartition, step: Step
           guards: [...each.limits, ...each.guards.map((one) => guardOf(model, one))],
           writes: each.writes,
           events: each.events,
+          disclosures: each.disclosures.slice(0, each.events.length),
         })
         return { run: () => store.commit(partition, commit), wanted: model.commit(commit, now) }
       })

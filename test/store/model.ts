@@ -47,9 +47,12 @@ export class ModelPartition {
       if (write.op === 'index') this.#move(write.index, write.member, write.to)
       if (write.op === 'charge') this.charges.push({ limit: write.limit, at: write.at, amount: write.amount })
     }
-    const numbers = commit.events.map((body) =>
-      this.log.push({ number: this.log.length + 1, body, commitId: commit.commitId }),
-    )
+    const numbers = commit.events.map((body, i) => {
+      const disclosures = commit.disclosures?.[i]
+      const event = { number: this.log.length + 1, body, commitId: commit.commitId }
+      return this.log.push(disclosures === undefined ? event : { ...event, disclosures })
+    })
+    for (const write of commit.writes) if (write.op === 'forget') this.#forget(write.number)
     return { ok: true, numbers }
   }
 
@@ -60,6 +63,13 @@ export class ModelPartition {
     return this.charges
       .filter((charge) => charge.limit === limit && Math.floor(charge.at / width) >= oldest)
       .reduce((sum, charge) => sum + charge.amount, 0)
+  }
+
+  #forget(number: number): void {
+    const event = this.log[number - 1]
+    if (event === undefined) return
+    const { disclosures: _, ...rest } = event
+    this.log[number - 1] = rest
   }
 
   get(type: string, id: string): StoredRecord | undefined {

@@ -19,6 +19,8 @@ export interface Batch {
   /** Indexes with a changed member. */
   readonly indexes: Set<string>
   readonly events: EventWrite[]
+  /** Events whose disclosures are deleted. */
+  readonly forgotten: Forgotten[]
   /** The last number of each partition that received events. */
   readonly numbers: Map<string, number>
   /** Partitions that were changed. */
@@ -80,6 +82,12 @@ export interface EventWrite {
   readonly partition: string
   readonly number: number
   readonly value: Buffer
+  disclosures: Buffer | undefined
+}
+
+interface Forgotten {
+  readonly partition: string
+  readonly number: number
 }
 
 /** An encoded commit, with one value for each put and each event, in order. */
@@ -88,7 +96,7 @@ export interface CommitTask {
   readonly commit: Commit
   readonly bodies: readonly Buffer[]
   readonly events: readonly Buffer[]
-  /** Total length of all bodies and events, in code units. */
+  /** Total length of all bodies, events and disclosures, in code units. */
   readonly length: number
 }
 
@@ -109,6 +117,7 @@ export function createBatch(before: StateBefore, time: number): Batch {
     windows: new Map(),
     indexes: new Set(),
     events: [],
+    forgotten: [],
     numbers: new Map(),
     partitions: new Set(),
   }
@@ -176,6 +185,8 @@ function applyWrites(
     if (write.op === 'index') moveMember(batch, [partition, write.index, write.member], write.to)
     else if (write.op === 'mark') {
       if (first !== undefined) moveMember(batch, [partition, write.index, commit.commitId], first)
+    } else if (write.op === 'forget') {
+      forget(batch, partition, write.number)
     } else if (write.op === 'charge') {
       charge(batch, partition, asCharged(batch, partition, { commit, write }))
     } else {
@@ -183,6 +194,13 @@ function applyWrites(
       changeRecord(recordState(batch, partition, write.type, write.id), body, commit.commitId)
     }
   }
+}
+
+/** Deletes the disclosures of an event, which an earlier commit of this batch may have written. */
+function forget(batch: Batch, partition: string, number: number): void {
+  const own = batch.events.find((event) => event.partition === partition && event.number === number)
+  if (own !== undefined) own.disclosures = undefined
+  else if (number <= batch.before.lastNumber(partition)) batch.forgotten.push({ partition, number })
 }
 
 type Charge = Write & { readonly op: 'charge' }
@@ -219,11 +237,13 @@ function changeRecord(record: RecordState, value: Buffer | undefined, commitId: 
 
 function appendEvents(batch: Batch, task: CommitTask): number[] {
   if (task.events.length === 0) return []
-  const { partition } = task
+  const { partition, commit } = task
   let last = batch.numbers.get(partition) ?? batch.before.lastNumber(partition)
-  const numbers = task.events.map((value) => {
+  const numbers = task.events.map((value, i) => {
     last += 1
-    batch.events.push({ partition, number: last, value })
+    const text = commit.disclosures?.[i]
+    const disclosures = text === undefined ? undefined : Buffer.from(text)
+    batch.events.push({ partition, number: last, value, disclosures })
     return last
   })
   batch.numbers.set(partition, last)

@@ -1,7 +1,18 @@
 import { decodeWindow } from '../../domain/limit-window.ts'
-import { compareText, type DumpEntry, type StoredEntry } from '../archive.ts'
-import { TAG, allIn, entryKey, justBehind, keep, readEventNumber, readNames, readWholeEntry } from './keys.ts'
-import { type Database, readLastNumber, readScore, split } from './lmdb.ts'
+import { compareText, type DumpEntry, type EventEntry, type StoredEntry } from '../archive.ts'
+import {
+  TAG,
+  allIn,
+  disclosuresKey,
+  entryKey,
+  eventKey,
+  justBehind,
+  keep,
+  readEventNumber,
+  readNames,
+  readWholeEntry,
+} from './keys.ts'
+import { type Database, disclosed, readLastNumber, readScore, split } from './lmdb.ts'
 
 /*
  * Yields the whole content of a partition in an embedded store. The lock keeps other processes out, or one read
@@ -39,7 +50,10 @@ export function namesOfPartitions(db: Database): string[] {
 
 export async function* dumpPartition(db: Database, partition: string): AsyncGenerator<DumpEntry> {
   yield { kind: 'head', last: readLastNumber(db, partition) }
-  yield* entriesOf(db, partition, TAG.event, readEvent)
+  yield* entriesOf(db, partition, TAG.event, (entry) => readEvent(db, partition, entry))
+  for await (const number of entriesOf(db, partition, TAG.disclosures, ({ key }) => readEventNumber(key)))
+    if (!db.doesExist(eventKey(partition, number)))
+      yield fault('S21', `event ${number} is missing, but its disclosures are there`)
   for await (const entry of entriesOf(db, partition, TAG.entry, readMember)) {
     yield entry
     yield* strayEntry(db, partition, entry)
@@ -98,9 +112,11 @@ async function* entriesOf<T>(
   }
 }
 
-function readEvent({ key, value }: Entry): StoredEntry {
+function readEvent(db: Database, partition: string, { key, value }: Entry): StoredEntry {
   const [commitId, body] = split(value)
-  return { kind: 'event', number: readEventNumber(key), commitId, body }
+  const number = readEventNumber(key)
+  const text = db.getBinaryFast(disclosuresKey(partition, number))?.toString('utf8')
+  return disclosed<EventEntry>({ kind: 'event', number, commitId, body }, text)
 }
 
 function readMember({ key }: Entry): StoredEntry & { kind: 'index' } {

@@ -3,6 +3,7 @@ import { STORE_LIMITS } from '../store.ts'
 /*
  * Keys of the embedded store. The byte order of the keys is the order of their parts:
  *
+ * - 'd' partition number: the disclosures of an event (S21).
  * - 'e' partition number: an event.
  * - 'i' partition index score member: an index entry.
  * - 'l' partition limit: the charges of a limit (S18).
@@ -16,6 +17,7 @@ import { STORE_LIMITS } from '../store.ts'
  * Scores are doubles with the sign bit inverted, and numbers take six bytes. Both are big-endian.
  */
 export const TAG = {
+  disclosures: 0x64,
   event: 0x65,
   entry: 0x69,
   limit: 0x6c,
@@ -64,6 +66,11 @@ export function numberKey(partition: string): Buffer {
 
 export function eventKey(partition: string, number: number): Buffer {
   return scratch.subarray(0, scratch.writeUIntBE(number, writePrefix(TAG.event, partition), NUMBER_BYTES))
+}
+
+export function disclosuresKey(partition: string, number: number): Buffer {
+  const start = writePrefix(TAG.disclosures, partition)
+  return scratch.subarray(0, scratch.writeUIntBE(number, start, NUMBER_BYTES))
 }
 
 export function entryKey(partition: string, index: string, score: number, member: string): Buffer {

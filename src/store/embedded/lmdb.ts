@@ -5,6 +5,7 @@ import { handOver } from './files.ts'
 import {
   TAG,
   allOf,
+  disclosuresKey,
   entryKey,
   entryPrefixLength,
   eventKey,
@@ -169,8 +170,23 @@ export function readEvents(db: Database, partition: string, after: number, limit
     const [commitId, body] = split(value)
     events.push({ number: readEventNumber(key), body, commitId })
   }
-  return events
+  return withDisclosures(db, partition, events)
 }
+
+/** Reads the disclosures of consecutive events (S21). */
+function withDisclosures(db: Database, partition: string, events: StoredEvent[]): StoredEvent[] {
+  const [first, last] = [events[0], events.at(-1)]
+  if (first === undefined || last === undefined) return events
+  const start = keep(disclosuresKey(partition, first.number))
+  const end = keep(disclosuresKey(partition, last.number + 1))
+  const texts = new Map<number, string>()
+  for (const { key, value } of db.getRange({ start, end })) texts.set(readEventNumber(key), value)
+  return texts.size === 0 ? events : events.map((event) => disclosed(event, texts.get(event.number)))
+}
+
+/** The event with its disclosures, if there are any. */
+export const disclosed = <T extends StoredEvent>(event: T, disclosures: string | undefined): T =>
+  disclosures === undefined ? event : { ...event, disclosures }
 
 /** Numbers of events after `after`, in order. */
 export function readEventNumbers(db: Database, partition: string, after: number, limit: number): number[] {
@@ -203,7 +219,7 @@ export async function writeBatch(db: Database, batch: Batch, stamp: Stamp): Prom
     writeRecords(db, batch)
     writeMembers(db, batch)
     writeWindows(db, batch)
-    for (const event of batch.events) put(db, eventKey(event.partition, event.number), event.value, 0)
+    writeEvents(db, batch)
     for (const [partition, number] of batch.numbers) put(db, numberKey(partition), EMPTY, number)
     put(db, stampKey(), stampValue(batch.time, stamp.storeId), batches)
   })
@@ -231,6 +247,8 @@ export function writeEntry(db: Database, partition: string, entry: StoredEntry):
   switch (entry.kind) {
     case 'event':
       put(db, eventKey(partition, entry.number), Buffer.from(`${entry.commitId}\n${entry.body}`), 0)
+      if (entry.disclosures !== undefined)
+        put(db, disclosuresKey(partition, entry.number), Buffer.from(entry.disclosures), 0)
       return
     case 'index':
       put(db, entryKey(partition, entry.index, entry.score, entry.member), EMPTY, 0)
@@ -250,6 +268,14 @@ export function writeEntry(db: Database, partition: string, entry: StoredEntry):
 
 export function writeLastNumber(db: Database, partition: string, last: number): void {
   put(db, numberKey(partition), EMPTY, last)
+}
+
+function writeEvents(db: Database, batch: Batch): void {
+  for (const { partition, number, value, disclosures } of batch.events) {
+    put(db, eventKey(partition, number), value, 0)
+    if (disclosures !== undefined) put(db, disclosuresKey(partition, number), disclosures, 0)
+  }
+  for (const { partition, number } of batch.forgotten) void db.remove(disclosuresKey(partition, number))
 }
 
 function writeRecords(db: Database, batch: Batch): void {

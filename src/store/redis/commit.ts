@@ -40,7 +40,7 @@ export function commitArguments(
   ]
   for (const guard of commit.guards) pushGuard(args, keys, guard)
   // the stream refuses a malformed event before anything is written
-  for (const event of commit.events) args.push('e', event)
+  for (const [i, event] of commit.events.entries()) pushEvent(args, keys, event, commit.disclosures?.[i])
   for (const write of commit.writes) pushWrite(args, keys, commit, write)
   return { keys: keys.all, args }
 }
@@ -76,6 +76,11 @@ class KeyList {
     }
     return position
   }
+}
+
+function pushEvent(args: string[], keys: KeyList, event: string, disclosures: string | undefined): void {
+  args.push('e', event)
+  if (disclosures !== undefined) args.push('o', keys.position(keys.names.disclosures), disclosures)
 }
 
 function pushGuard(args: string[], keys: KeyList, guard: Guard): void {
@@ -119,6 +124,9 @@ function pushWrite(args: string[], keys: KeyList, commit: Commit, write: Write):
     }
     case 'mark':
       args.push('m', keys.position(names.index(write.index)))
+      return
+    case 'forget':
+      args.push('f', keys.position(names.disclosures), String(write.number))
       return
     case 'charge': {
       const { limit, windowMs, at, amount } = write

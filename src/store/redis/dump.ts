@@ -1,6 +1,13 @@
-import { type DumpEntry, StoreMoved } from '../archive.ts'
-import { readRecord } from './replies.ts'
-import { decodeMember, encodeMember, type KeyName, type KeySpace, readKey } from './keys.ts'
+import { type DumpEntry, type EventEntry, StoreMoved } from '../archive.ts'
+import { readRecord, type StreamEntry, withDisclosures } from './replies.ts'
+import {
+  decodeMember,
+  encodeMember,
+  type KeyName,
+  type KeySpace,
+  type PartitionKeys,
+  readKey,
+} from './keys.ts'
 import type { Connection } from './connection.ts'
 import { sortedKeys } from './sorted-keys.ts'
 
@@ -28,7 +35,7 @@ export async function* dumpPartition(
     yield { kind: 'head', last: Number(last ?? 0) }
     const keys = await sortedKeys(keysLike(connection, space.within(partition)), partsOf)
     const pace = new Pace()
-    for (const group of grouped(keys, pace)) yield* dumpGroup(connection, group, pace)
+    for (const group of grouped(keys, pace)) yield* dumpGroup(connection, space.of(partition), group, pace)
     const [, untouched] = await Promise.all([
       connection.sendCommand(['MULTI']),
       connection.sendCommand(['EXEC']),
@@ -57,7 +64,7 @@ export async function* keysLike(connection: Connection, pattern: string): AsyncG
   } while (cursor !== '0')
 }
 
-const KINDS = ['events', 'index', 'limit', 'record', 'head'] as const
+const KINDS = ['events', 'disclosures', 'index', 'limit', 'record', 'head'] as const
 
 /** The order of an archive: kind, then names. Foreign keys come first. */
 function partsOf(key: string): readonly string[] {
@@ -105,12 +112,14 @@ function* grouped(keys: readonly string[], pace: Pace): Generator<Group> {
 
 async function* dumpGroup(
   connection: Connection,
+  names: PartitionKeys,
   { kind, keys }: Group,
   pace: Pace,
 ): AsyncGenerator<DumpEntry> {
   if (kind === 'unknown')
     for (const key of keys) yield fault('S16', `the key ${shown(key)} does not belong to the store`)
-  else if (kind === 'events') for (const key of keys) yield* dumpEvents(connection, key)
+  else if (kind === 'events') yield* dumpEvents(connection, names)
+  else if (kind === 'disclosures') yield* strayDisclosures(connection, names)
   else if (kind === 'index') yield* dumpIndexes(connection, keys)
   else if (kind !== 'head') {
     const values = await readAll(connection, keys)
@@ -131,9 +140,10 @@ async function readAll(connection: Connection, keys: readonly string[]): Promise
   return (values as (string | null)[]).map((value) => value ?? undefined)
 }
 
-type StreamEntry = [id: string, fields: string[]]
-
-async function* dumpEvents(connection: Connection, key: string): AsyncGenerator<DumpEntry> {
+async function* dumpEvents(
+  connection: Connection,
+  { events: key, disclosures }: PartitionKeys,
+): AsyncGenerator<DumpEntry> {
   const pace = new Pace()
   let from = '-'
   for (;;) {
@@ -141,17 +151,47 @@ async function* dumpEvents(connection: Connection, key: string): AsyncGenerator<
     const range = ['XRANGE', key, from, '+', 'COUNT', String(count)]
     const page = await unlessOfAnotherType<StreamEntry[]>(connection.sendCommand(range))
     if (page === undefined) return yield fault('S06', `${shown(key)} is not a stream of events`)
-    for (const entry of page) yield* readEvent(entry)
+    const last = page.at(-1)?.[0] ?? ''
+    if (last === '') return
+    const texts = connection.sendCommand(['XRANGE', disclosures, from, last])
+    const found = await unlessOfAnotherType<StreamEntry[]>(texts)
+    if (found === undefined) yield fault('S21', `${shown(disclosures)} is not a stream of disclosures`)
+    for (const entry of page)
+      if (!entry[0].endsWith('-0')) yield fault('S06', `the event with the id ${entry[0]} has no number`)
+    yield* withDisclosures(page.map(readEvent), found ?? [])
     if (page.length < count) return
-    from = `(${page.at(-1)?.[0] ?? ''}`
+    from = `(${last}`
     pace.held(page.reduce((sum, [, fields]) => sum + (fields[3]?.length ?? 0), 0))
   }
 }
 
-function* readEvent([id, fields]: StreamEntry): Generator<DumpEntry> {
-  const [number = '', sequence] = id.split('-')
-  if (sequence !== '0') yield fault('S06', `the event with the id ${id} has no number`)
-  yield { kind: 'event', number: Number(number), commitId: fields[1] ?? '', body: fields[3] ?? '' }
+function readEvent([id, fields]: StreamEntry): EventEntry {
+  const [number] = id.split('-')
+  return { kind: 'event', number: Number(number), commitId: fields[1] ?? '', body: fields[3] ?? '' }
+}
+
+/** Reports disclosures without their event, a page at a time (S21). */
+async function* strayDisclosures(
+  connection: Connection,
+  { events, disclosures }: PartitionKeys,
+): AsyncGenerator<DumpEntry> {
+  for (let from = '-'; ;) {
+    const page = (await connection.sendCommand([
+      'XRANGE',
+      disclosures,
+      from,
+      '+',
+      'COUNT',
+      String(MOST_AT_ONCE),
+    ])) as StreamEntry[]
+    const [first, last] = [page[0]?.[0], page.at(-1)?.[0]]
+    if (first === undefined || last === undefined) return
+    const range = (await connection.sendCommand(['XRANGE', events, first, last])) as StreamEntry[]
+    const known = new Set(range.map(([id]) => id))
+    for (const [id] of page)
+      if (!known.has(id)) yield fault('S21', `event ${id} is missing, but its disclosures are there`)
+    from = `(${last}`
+  }
 }
 
 async function* dumpIndexes(connection: Connection, keys: readonly string[]): AsyncGenerator<DumpEntry> {

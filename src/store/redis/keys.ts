@@ -4,6 +4,7 @@
  *
  *     cs:{<partition>}:h               hash: n last event number, t latest time in ms, g generation, w barrier
  *     cs:{<partition>}:e               stream of events; the id of an event is its number
+ *     cs:{<partition>}:d               stream of disclosures, each with the id of its event (S21)
  *     cs:{<partition>}:r:<type>:<id>   a record, a string: `<revision> <commit id>\n<body>`
  *     cs:{<partition>}:i:<index>       sorted set: an index
  *     cs:{<partition>}:l:<limit>       a limit's window, a string: `<width> <bucket> <amount> ...` (S18)
@@ -62,6 +63,7 @@ function unitOf(hex: string): string {
 export interface PartitionKeys {
   readonly head: string
   readonly events: string
+  readonly disclosures: string
   readonly channel: string
   record(type: string, id: string): string
   index(index: string): string
@@ -119,6 +121,7 @@ function newKeys(prefix: string): PartitionKeys {
   return {
     head: `${prefix}h`,
     events: `${prefix}e`,
+    disclosures: `${prefix}d`,
     channel: `${prefix}w`,
     record: (type, id) => `${prefix}r:${encodeName(type)}:${encodeName(id)}`,
     index: (index) => `${prefix}i:${encodeName(index)}`,
@@ -133,20 +136,21 @@ export function lineOf(revision: number, commitId: string): string {
 }
 
 export type KeyName =
-  | { readonly kind: 'head' | 'events'; readonly partition: string }
+  | { readonly kind: 'head' | 'events' | 'disclosures'; readonly partition: string }
   | { readonly kind: 'record'; readonly partition: string; readonly type: string; readonly id: string }
   | { readonly kind: 'index' | 'limit'; readonly partition: string; readonly name: string }
 
-const SHAPE = /^cs(?:-[a-z0-9-]+)?:\{([^{}:]+)\}:(?:(h)|(e)|r:([^:]*):([^:]*)|i:([^:]*)|l:([^:]*))$/
+const SHAPE = /^cs(?:-[a-z0-9-]+)?:\{([^{}:]+)\}:(?:(h)|(e)|(d)|r:([^:]*):([^:]*)|i:([^:]*)|l:([^:]*))$/
 
 /** Parses a key; undefined for a foreign key. */
 export function readKey(key: string): KeyName | undefined {
   const match = SHAPE.exec(key)
   if (match === null) return undefined
-  const [, tag = '', head, events, type, id, index, limit] = match
+  const [, tag = '', head, events, disclosures, type, id, index, limit] = match
   const partition = tag === ESCAPE ? '' : decodeName(tag)
   if (head !== undefined) return { kind: 'head', partition }
   if (events !== undefined) return { kind: 'events', partition }
+  if (disclosures !== undefined) return { kind: 'disclosures', partition }
   if (type !== undefined)
     return { kind: 'record', partition, type: decodeName(type), id: decodeName(id ?? '') }
   if (index !== undefined) return { kind: 'index', partition, name: decodeName(index) }

@@ -1,6 +1,6 @@
 import { type LimitWindow } from '../../domain/limit-window.ts'
 import { decodeMember } from './keys.ts'
-import type { IndexEntry, StoredRecord } from '../store.ts'
+import type { IndexEntry, StoredEvent, StoredRecord } from '../store.ts'
 
 /** Converts answers of Redis to the types of the port. The formats are described in keys.ts. */
 
@@ -30,3 +30,25 @@ export function readWindow(reply: unknown): LimitWindow | undefined {
   for (let i = 0; i < numbers.length; i += 2) buckets.set(numbers[i] ?? 0, numbers[i + 1] ?? 0)
   return { width, buckets }
 }
+
+/** An entry of a stream. */
+export type StreamEntry = readonly [id: string, fields: readonly string[]]
+
+export function readEvents(reply: unknown): StoredEvent[] {
+  return (reply as StreamEntry[]).map(([id, fields]) => ({
+    number: numberIn(id),
+    commitId: fields[1] as string,
+    body: fields[3] as string,
+  }))
+}
+
+/** Adds the disclosures, which have the ids of their events (S21). */
+export function withDisclosures<T extends StoredEvent>(events: readonly T[], reply: unknown): T[] {
+  const texts = new Map((reply as StreamEntry[]).map(([id, fields]) => [numberIn(id), fields[1] as string]))
+  return events.map((event) => {
+    const disclosures = texts.get(event.number)
+    return disclosures === undefined ? event : { ...event, disclosures }
+  })
+}
+
+const numberIn = (id: string): number => Number(id.slice(0, id.indexOf('-')))

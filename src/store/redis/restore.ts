@@ -149,6 +149,10 @@ class RedisRestore extends RedisArchive implements StoreRestore {
       before.length < 2 * MEMBERS_PER_COMMAND
     if (joins) before.push(...command.slice(2))
     else this.#commands.push(command)
+    if (entry.kind === 'event' && entry.disclosures !== undefined) {
+      this.#commands.push(['XADD', keys.disclosures, `${entry.number}-0`, 'd', entry.disclosures])
+      this.#units += entry.disclosures.length
+    }
     this.#units += 'body' in entry ? entry.body.length : command.length * 50
   }
 

@@ -47,7 +47,7 @@ end
  *     l key windowMs amount atMost | s key windowMs amount atMost shareKey
  *     p key channel body | d key channel | i key score member | x key member | m key
  *     c key windowMs at amount guarded('1'|'0')
- *     e body
+ *     e body | o key disclosures (of the event before) | f key number
  *
  * If a message cannot be published, only the message is lost; the commit remains. Callers re-read.
  *
@@ -214,6 +214,12 @@ while ARGV[i] do
     elseif op == 'x' then
       call('ZREM', key, ARGV[i + 2])
       i = i + 3
+    elseif op == 'o' then
+      call('XADD', key, int(last) .. '-0', 'd', ARGV[i + 2])
+      i = i + 3
+    elseif op == 'f' then
+      call('XDEL', key, ARGV[i + 2] .. '-0')
+      i = i + 3
     elseif op == 'm' then
       if events > 0 then call('ZADD', key, int(first), ARGV[3]) end
       i = i + 2
@@ -314,7 +320,7 @@ const RIGHTS = `${READS}
 local key, missing = ARGV[1] .. ':{t}:h', {}
 for _, command in ipairs({
   { 'GET', key }, { 'GETRANGE', key, '0', '1' }, { 'SET', key, '' }, { 'DEL', key }, { 'HGET', key, 'n' }, { 'HMGET', key, 'n' }, { 'HSET', key, 'n', '1' },
-  { 'XADD', key, '1-0', 'c', '' }, { 'ZADD', key, '1', 'm' }, { 'ZREM', key, 'm' }, { 'ZCOUNT', key, '1', '1' }, { 'ZRANGE', key, '1', '1' },
+  { 'XADD', key, '1-0', 'c', '' }, { 'XDEL', key, '1-0' }, { 'ZADD', key, '1', 'm' }, { 'ZREM', key, 'm' }, { 'ZCOUNT', key, '1', '1' }, { 'ZRANGE', key, '1', '1' },
   { 'SPUBLISH', ARGV[1] .. ':{t}:w', '' }, { 'EVALSHA', '', '1', key }, { 'INFO', 'replication' }, { 'TIME' },
   { 'XRANGE', key, '-', '+' }, unpack(ARGV[2] == 'confirmed' and { { 'WAIT', '1', '1' } } or {}),
 }) do

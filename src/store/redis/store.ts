@@ -15,7 +15,7 @@ import { type Confirmations, createConfirmations } from './replication-wait.ts'
 import { commitArguments, readCommitReply } from './commit.ts'
 import { connectRedis, type RedisOptions, refuseForeign } from './connect.ts'
 import { encodeMember, type KeySpace, keySpace } from './keys.ts'
-import { readEntries, readRecord, readWindow } from './replies.ts'
+import { readEntries, readEvents, readRecord, readWindow, withDisclosures } from './replies.ts'
 import { type Script, SCRIPTS } from './scripts.ts'
 import { createServerClock } from './server-clock.ts'
 import { roomOf } from './settings.ts'
@@ -157,13 +157,15 @@ class RedisStore implements Store {
     checkCount('after', after)
     checkCount('limit', limit)
     if (limit === 0) return this.#open([])
-    const key = this.#keys.of(partition).events
-    const reply = await this.#read(key, ['XRANGE', key, `${after + 1}-0`, '+', 'COUNT', String(limit)])
-    return (reply as [string, string[]][]).map(([id, fields]) => ({
-      number: Number(id.slice(0, id.indexOf('-'))),
-      commitId: fields[1] as string,
-      body: fields[3] as string,
-    }))
+    const names = this.#keys.of(partition)
+    const range = [`${after + 1}-0`, '+', 'COUNT', String(limit)]
+    // the disclosures are read after their events, so that none is missing that was not deleted
+    const reply = await this.#read(names.events, ['XRANGE', names.events, ...range])
+    const events = readEvents(reply)
+    if (events.length === 0) return events
+    const { disclosures: key } = names
+    const bounds = [`${after + 1}-0`, `${events.at(-1)?.number}-0`]
+    return withDisclosures(events, await this.#read(key, ['XRANGE', key, ...bounds]))
   }
 
   async epoch(partition: string): Promise<string> {

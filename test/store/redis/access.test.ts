@@ -63,14 +63,21 @@ describe('the user of docs/operations.md', () => {
     expect(deployed?.[1]).toBe(rules.slice(rules.indexOf('-@all')).join(' '))
   })
 
-  it.each(['-evalsha', '-xrange', '-xadd', '-zadd', '-hset', '-spublish', 'resetchannels', 'resetkeys'])(
-    'is refused with %s, because a commit would stop half-way',
-    async (without) => {
-      await server.ask('ACL', 'SETUSER', 'poor', 'reset', ...rules.slice(1), without)
-      const address = parseRedisAddress(`redis://poor:sesame@127.0.0.1:${server.port}`)
-      await expect(openRedisStore({ address })).rejects.toThrow('the user may not run')
-    },
-  )
+  it.each([
+    '-evalsha',
+    '-xrange',
+    '-xadd',
+    '-xdel',
+    '-zadd',
+    '-hset',
+    '-spublish',
+    'resetchannels',
+    'resetkeys',
+  ])('is refused with %s, because a commit would stop half-way', async (without) => {
+    await server.ask('ACL', 'SETUSER', 'poor', 'reset', ...rules.slice(1), without)
+    const address = parseRedisAddress(`redis://poor:sesame@127.0.0.1:${server.port}`)
+    await expect(openRedisStore({ address })).rejects.toThrow('the user may not run')
+  })
 
   it('is refused without WAIT where replicas must confirm, and only there', async () => {
     await server.ask('ACL', 'SETUSER', 'alone', 'reset', ...rules.slice(1), '-wait')
