@@ -297,6 +297,7 @@ export function sessionIn({ headers }: { readonly headers: Headers }): string | 
 export interface EvidenceLine {
   readonly number: number
   readonly leaf_hash: string
+  readonly disclosures?: { readonly members: Readonly<Record<string, unknown>> }
   readonly record: {
     readonly type: string
     readonly tenant: string
@@ -471,7 +472,7 @@ export class World {
 
   /** The evidence of a tenant, checked to be dense and to hash to what it says. */
   async evidence(tenant = 'acme', after = 0): Promise<EvidenceLine[]> {
-    const { text } = await this.admin('GET', `evidence?tenant=${tenant}&after=${after}`)
+    const { text } = await this.admin('GET', `evidence?tenant=${tenant}&after=${after}&disclosures=true`)
     const lines = text.split('\n').filter((line) => line !== '')
     const parsed = lines.map((line) => JSON.parse(line) as EvidenceLine)
     const wrong = parsed.filter((one, i) => {

@@ -128,6 +128,9 @@ export const EvidenceQuery = Type.Object(
     tenant: Type.String({ pattern: '^(_system|[a-z0-9-]{1,32})$' }),
     after: Type.Optional(Type.String({ pattern: '^[0-9]{1,15}$' })),
     limit: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,14}$' })),
+    disclosures: Type.Optional(
+      Type.Literal('true', { description: 'Adds the disclosures of each record that still has some' }),
+    ),
   },
   { additionalProperties: false },
 )

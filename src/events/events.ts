@@ -1,6 +1,6 @@
 import type { WebhookEvent } from '../contract/webhook.ts'
 import type { EventKind } from './kinds/event.ts'
-import type { DetailsOf } from './record/field.ts'
+import { type DetailsOf, type Fields, optional, text } from './record/field.ts'
 import { ACCESS } from './kinds/access.ts'
 import { DECISIONS } from './kinds/decisions.ts'
 import { REVIEWS } from './kinds/reviews.ts'
@@ -11,13 +11,31 @@ export const EVENTS = { ...DECISIONS, ...REVIEWS, ...WEBHOOKS, ...ACCESS } satis
 
 export type EventType = keyof typeof EVENTS
 
-/** The `details` of a record of the type. */
-export type EventDetails<T extends EventType> = DetailsOf<(typeof EVENTS)[T]['details']>
+/** The `details` of a record of the type, which the log keeps. The commitment is added when the record is encoded. */
+export type EventDetails<T extends EventType> = DetailsOf<(typeof EVENTS)[T]['logged']> & {
+  readonly commitment?: string | undefined
+}
+
+/** The members of the type that are kept beside the log. */
+export type EventDisclosed<T extends EventType> = DetailsOf<NonNullable<(typeof EVENTS)[T]['disclosed']>>
 
 const KINDS = new Map<string, EventKind>(Object.entries(EVENTS))
 
 /** The row of a record's type; undefined for a type that this version never writes. */
 export const kindOf = (type: string): EventKind | undefined => KINDS.get(type)
+
+const COMMITMENT = { commitment: optional(text('commitment to the disclosed members')) }
+
+/**
+ * The members that a record of the kind may have. A record without a commitment may be of an earlier version, which
+ * logged the members that are disclosed now.
+ */
+export function membersOf(details: object, { logged, disclosed, formerly }: EventKind): Fields {
+  if (disclosed === undefined) return logged
+  if ('commitment' in details) return { ...logged, ...COMMITMENT }
+  const inClear = Object.keys({ ...disclosed, ...formerly }).some((name) => Object.hasOwn(details, name))
+  return inClear ? { ...logged, ...disclosed, ...formerly } : logged
+}
 
 /** The event that webhooks receive for a record; undefined when they receive none. */
 export function webhookOf({ type, details }: WithDetails): WebhookEvent | undefined {

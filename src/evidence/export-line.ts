@@ -8,6 +8,8 @@ export interface ExportLine {
   readonly leaf: string
   /** The number in the line. */
   readonly number?: number
+  /** The disclosures in the line, of whatever shape. */
+  readonly disclosures?: JsonValue
   /** The record; absent unless its text is in RFC 8785 form. */
   readonly record?: JsonObject
   /** The text of the record, with exactly the stored bytes. */
@@ -28,7 +30,8 @@ const LINE =
 export function readExportLine(line: Buffer): ExportLine {
   if (!isUtf8(line)) return { leaf: leafHash(''), faults: [notUtf8(line)] }
   const whole = line.toString('utf8')
-  const [, number, hash, commitId, text] = LINE.exec(whole) ?? []
+  const { disclosures, plain } = withoutDisclosures(whole)
+  const [, number, hash, commitId, text] = LINE.exec(plain) ?? []
   if (text === undefined) return { leaf: leafHash(whole), faults: [noLine(whole)] }
   const leaf = leafHash(text)
   const record = recordIn(text)
@@ -38,11 +41,35 @@ export function readExportLine(line: Buffer): ExportLine {
     leaf,
     number: Number(number),
     text,
+    ...(disclosures === undefined ? {} : { disclosures }),
     ...(record && { record }),
     hasCommitId: commitId !== undefined,
     faults: [...wrongHash, ...wrongForm],
   }
 }
+
+const DISCLOSED = ',"disclosures":'
+
+/**
+ * Takes the disclosures out of a line. Only the text that the gateway writes is accepted, so that no byte of the record
+ * can count as disclosures.
+ */
+function withoutDisclosures(line: string): { readonly disclosures?: JsonValue; readonly plain: string } {
+  const at = line.indexOf(DISCLOSED)
+  if (at < 0 || at > LONGEST_START) return { plain: line }
+  try {
+    const { disclosures } = JSON.parse(line) as { readonly disclosures: JsonValue }
+    const part = DISCLOSED + JSON.stringify(disclosures)
+    if (line.startsWith(part, at))
+      return { disclosures, plain: line.slice(0, at) + line.slice(at + part.length) }
+  } catch {
+    // the line is reported as no line of an export
+  }
+  return { plain: line }
+}
+
+/** The longest text before the disclosures: the number and the hash. */
+const LONGEST_START = 120
 
 /** The first bytes of files that were compressed or converted after the export. */
 const FILES: readonly (readonly [bytes: Buffer, what: string])[] = [

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { SYSTEM } from '../domain/evidence.ts'
 import type { ThreadStatus } from '../domain/thread.ts'
 import type { EventKind } from '../events/kinds/event.ts'
-import { kindOf, webhookOf } from '../events/events.ts'
+import { kindOf, membersOf, webhookOf } from '../events/events.ts'
 import { requireCredential } from '../events/laws/access.ts'
 import { emptyLedger, type Ledger, type LedgerThread } from '../events/laws/ledger.ts'
 import { readEvent, type ReadEvent } from '../events/record/read-event.ts'
@@ -190,7 +190,7 @@ function requireActor({ actor: { kind, id } }: ReadEvent, { by }: EventKind): vo
 
 /** Requires every member that is not optional, and that each member has the right kind. */
 function requireMembers({ details }: ReadEvent<JsonObject>, kind: EventKind): void {
-  for (const [name, { optional, accepts, otherwise }] of Object.entries(kind.details)) {
+  for (const [name, { optional, accepts, otherwise }] of Object.entries(membersOf(details, kind))) {
     const value = Object.hasOwn(details, name) ? details[name] : undefined
     if (value === undefined) requireThat(optional, `its \`${name}\` is missing`)
     else requireThat(accepts(value), `its \`${name}\` ${otherwise}`)
@@ -198,8 +198,9 @@ function requireMembers({ details }: ReadEvent<JsonObject>, kind: EventKind): vo
 }
 
 function requireNoOthers({ details }: ReadEvent<JsonObject>, kind: EventKind): void {
+  const members = membersOf(details, kind)
   for (const name of Object.keys(details))
-    requireThat(Object.hasOwn(kind.details, name), `such a record cannot have \`${name}\``)
+    requireThat(Object.hasOwn(members, name), `such a record cannot have \`${name}\``)
 }
 
 function requireDue({ type, thread }: ReadEvent, due: Ledger['due']): void {

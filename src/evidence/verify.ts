@@ -2,6 +2,7 @@ import type { JsonObject } from '../contract/json.ts'
 import { type Checkpoint, readVerifierKey } from '../domain/checkpoint.ts'
 import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'
 import { linesOf, LongLine } from '../system/lines.ts'
+import { DisclosureCheck, type DisclosureCounts } from './disclosure-check.ts'
 import { type ExportLine, readExportLine } from './export-line.ts'
 import { openByAny, tenantOf, unsigned } from './keys.ts'
 import { OUT_OF_ORDER_MS, Replay, type Story, timeAfter } from './replay.ts'
@@ -61,6 +62,8 @@ export interface Verdict {
   readonly signed?: Checkpoint
   /** The number of records after that checkpoint, which only receipts confirm. */
   readonly unsigned: number
+  /** The commitments of the records, and what the export holds of their disclosures. */
+  readonly disclosures: DisclosureCounts
   /** True when lines have commit ids, which no proof covers. */
   readonly commitIds: boolean
   /** True when every record was readable, in its place, and replayed. */
@@ -115,6 +118,7 @@ class EvidenceCheck {
   #signed: Checkpoint | undefined
   /** Whether a line had a commit id, and whether a line had none. */
   #hadCommitId = false
+  readonly #disclosures = new DisclosureCheck()
   #hadNone = false
   /** The latest time of a record, ms since 1970. */
   #latest = -Infinity
@@ -168,6 +172,8 @@ class EvidenceCheck {
     for (const number of this.#receipts.keys())
       if (number > records)
         this.#fault('inclusion', `record ${number}, for which a receipt exists, is missing`)
+    const { counts, faults } = this.#disclosures.end()
+    for (const fault of faults) this.#fault('completeness', fault)
     const missing = this.#isWhole ? this.#replay.end() : undefined
     if (missing !== undefined) this.#fault('completeness', missing)
     this.#lookAtTime()
@@ -178,6 +184,7 @@ class EvidenceCheck {
       records,
       ...(signed && { signed }),
       unsigned: records - (signed?.size ?? 0),
+      disclosures: counts,
       commitIds: this.#hadCommitId,
       whole: this.#isWhole,
       story: this.#replay.story(),
@@ -258,6 +265,8 @@ class EvidenceCheck {
     if (isOther)
       this.#fault('integrity', `${name} does not belong to tenant \`${this.#tenant}\`, which owns the key`)
     if (faults.length > 0 || number !== due || isOther) this.#isWhole = false
+    const undisclosed = record && this.#disclosures.take(due, record, line.disclosures)
+    if (undisclosed) this.#fault('integrity', `${name} ${undisclosed}`)
     if (record !== undefined && this.#isWhole) this.#live(name, record)
   }
 

@@ -13,6 +13,7 @@ const verdict: Verdict = {
   faults: [],
   omitted: 0,
   commitIds: false,
+  disclosures: { commitments: 0, given: 0, erased: 0, expired: 0 },
   records: 100,
   unsigned: 10,
   whole: true,
@@ -33,6 +34,16 @@ describe('the verdict on evidence', () => {
   holds    completeness  No number is missing, and every record follows from earlier ones:
                          1 call allowed and 3 rejected at once; 32 threads, of which 20 approved (18 redeemed, each once), 9 rejected, 3 open.
   holds    freshness     The newest checkpoint was signed at 2026-11-20T11:58:59.000Z, 1 minute ago.`)
+  })
+
+  it('says how many values came with the export, and why others did not', () => {
+    const disclosures = { commitments: 60, given: 40, erased: 1, expired: 19 }
+    expect(text({ disclosures })).toContain(
+      '40 of 60 commitments came with disclosures, which match; 1 record had members erased; of 19 records they were deleted when their time was over.',
+    )
+    expect(text({ disclosures: { ...disclosures, given: 60, erased: 0, expired: 0 } })).toContain(
+      '60 of 60 commitments came with disclosures, which match.',
+    )
   })
 
   it('lists every failure, and how many more there are', () => {

@@ -8,19 +8,21 @@ import type { Field } from '../../src/events/record/field.ts'
 const PAGE = fileURLToPath(new URL('../../docs/evidence.md', import.meta.url))
 const ROWS = Object.entries<EventKind>(EVENTS)
 
-const HEAD = ['| type | what happened | by | details |', '|---|---|---|---|']
+const HEAD = ['| type | what happened | by | logged in `details` | disclosed |', '|---|---|---|---|---|']
 
 function row([type, kind]: (typeof ROWS)[number]): string {
-  const { by, details, of = 'call', says } = kind
+  const { by, of = 'call', says } = kind
   const what = typeof says === 'string' ? sayingOf({ type }) : 'got a vote'
-  return `| \`${type}\` | The ${of} ${what}. | ${by.map((who) => `\`${who}\``).join(', ')} | ${detailsText(type, details)} |`
+  return `| \`${type}\` | The ${of} ${what}. | ${by.map((who) => `\`${who}\``).join(', ')} | ${textOf(type, 'logged')} | ${textOf(type, 'disclosed')} |`
 }
 
-/** The first kind with these details lists them. */
-function detailsText(type: string, details: EventKind['details']): string {
-  const [first = type] = ROWS.find(([, one]) => one.details === details) ?? []
+/** The first kind with these members lists them. */
+function textOf(type: string, part: 'logged' | 'disclosed'): string {
+  const members = ROWS.find(([name]) => name === type)?.[1][part]
+  if (members === undefined) return ''
+  const [first = type] = ROWS.find(([, one]) => one[part] === members) ?? []
   if (first !== type) return `as \`${first}\``
-  return Object.entries<Field>(details)
+  return Object.entries<Field>(members)
     .map(([name, { optional, doc }]) => `\`${name}\`${optional ? ' (optional)' : ''}: ${doc}`)
     .join('<br>')
 }

@@ -54,9 +54,10 @@ const judged = (verdict: string, by = ['r']): JsonObject => ({
   by,
   rules: by,
   policy: 'bundle',
-  payload_digest: 'p',
-  reads: [],
+  commitment: 'c',
 })
+/** What records of earlier versions had in place of the commitment. */
+export const IN_CLEAR = { commitment: undefined as never, payload_digest: 'p', reads: [] }
 /** The time that THREAD had waited at its decision. */
 const waited = ({ at: seconds = 1 }: Parts): JsonObject => ({ waited_ms: (seconds - 1) * 1_000 })
 

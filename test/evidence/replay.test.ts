@@ -11,6 +11,7 @@ import {
   at,
   decided,
   freeze,
+  IN_CLEAR,
   keyOf,
   KEYS,
   minted,
@@ -150,7 +151,7 @@ const FROZEN = decided('reject', ['frozen'], { details: { policy: 'none', rules:
 /** By a rule that had not fired before. */
 const REJECTED_REVISION = revised(ASKED, { details: { verdict: 'reject', by: ['q'], rules: ['q'] } })
 const HIGH = { risk: 'high', policy_risk: 'high' }
-const COMMITTED = { payload_digest: undefined as never, nonce: 'n' }
+const COMMITTED = { ...IN_CLEAR, payload_digest: undefined as never, nonce: 'n' }
 const SSO = { details: { via: 'oidc' } }
 
 /** The values that ann's page displayed of the first revision. */
@@ -211,14 +212,18 @@ const POSSIBLE: readonly [string, JsonObject[]][] = [
   [
     'approved after a display, with the template of the heading',
     [
-      pending(DISPLAYED, { details: { heading: { line: 'l', template: 't' } } }),
+      pending(DISPLAYED, { details: { template: 't' } }),
       voted(ANN, 'approve', displayed({ template: 't' })),
       approved(ANN, ['ann']),
     ],
   ],
   [
     'rejected with the comment that its level requires',
-    [pending(COMMENTED), voted(ANN, 'reject', { details: { comment: 'No.' } }), rejectedBy(ANN)],
+    [
+      pending(COMMENTED),
+      voted(ANN, 'reject', { details: { commented: true, commitment: 'c' } }),
+      rejectedBy(ANN),
+    ],
   ],
   [
     'approved by a client that says nothing',
@@ -450,6 +455,20 @@ const POSSIBLE: readonly [string, JsonObject[]][] = [
     ],
   ],
   [
+    'records of an earlier version, with every value in clear',
+    [
+      decided('allow', ['a'], { details: { ...IN_CLEAR, limits: [{ id: 'l', amount: 5 }] } }),
+      pending(COMMENTED, { details: { ...IN_CLEAR, action_hash: 'a', heading: { line: 'l' } } }),
+      voted(ANN, 'reject', { details: { comment: 'No.' } }),
+      rejectedBy(ANN),
+      desk('thread.commented', { details: { comment: 'Hm.', via: 'key' } }),
+    ],
+  ],
+  [
+    'a call whose values are all sensitive',
+    [decided('allow', ['a'], { details: { commitment: undefined as never, masked: ['payload'] } })],
+  ],
+  [
     'a call with what is sensitive, of the risk that the agent claims',
     [
       decided('allow', ['a'], {
@@ -467,7 +486,7 @@ describe('a possible history', () => {
 
 const records = POSSIBLE.flatMap(([, history]) => history.map((_, index) => [history, index] as const))
 const required = (type: string): string[] =>
-  Object.entries(kindOf(type)?.details ?? {}).flatMap(([name, { optional }]) => (optional ? [] : [name]))
+  Object.entries(kindOf(type)?.logged ?? {}).flatMap(([name, { optional }]) => (optional ? [] : [name]))
 
 describe('a record without a member that its kind requires', () => {
   it('is impossible in every possible history', () => {
@@ -891,7 +910,7 @@ describe('an impossible history', () => {
     ],
     [
       'a revision on the other path',
-      [pending(), revised(ASKED, { details: { action_hash: 'a' } })],
+      [pending(), revised(ASKED, { details: { hashed: true } })],
       'its thread takes revisions with an action hash or without one, not both',
     ],
     ['a revision of what is decided', [...APPROVED, revised()], 'its thread was approved at that time'],
@@ -940,9 +959,19 @@ describe('an impossible history', () => {
       'its thread had expired',
     ],
     [
-      'a withdrawal without a reason',
-      [pending(), withdrawn('pending_review', { details: { was: 'pending_review', waited_ms: 0 } })],
-      'its `reason` is missing',
+      'a reason beside its commitment',
+      [
+        pending(),
+        withdrawn('pending_review', {
+          details: { was: 'pending_review', waited_ms: 0, commitment: 'c', reason: 'stopped' },
+        }),
+      ],
+      'such a record cannot have `reason`',
+    ],
+    [
+      'values beside their commitment',
+      [decided('allow', ['a'], { details: { payload_digest: 'p', reads: [] } })],
+      'such a record cannot have `payload_digest`',
     ],
     [
       'a vote on what was withdrawn',
@@ -1401,12 +1430,12 @@ describe('an impossible history', () => {
     ],
     [
       'a call for nobody knows what',
-      [decided('allow', ['a'], { details: { payload_digest: undefined as never } })],
-      'its `payload_digest` is missing',
+      [decided('allow', ['a'], { details: { commitment: undefined as never } })],
+      'its `commitment` is missing',
     ],
     [
       'a call for two things',
-      [decided('allow', ['a'], { details: { payload_commitment: 'c' } })],
+      [decided('allow', ['a'], { details: { ...IN_CLEAR, payload_commitment: 'c' } })],
       'the record holds its payload twice',
     ],
     [

@@ -99,17 +99,14 @@ describe('evidence of each verb', () => {
         shadow: ['pay-shadow'],
         shadow_outcome: { risk: 'medium', verdict: 'reject' },
         policy: world.app.deps.policies.current()?.revision,
-        reads: expect.arrayContaining([
-          { field: 'payload.amount', value: 5 },
-          { field: 'payload.to', value: 'x' },
-          { field: 'payload.secret', missing: true },
-        ]),
-        nonce: expect.stringMatching(/^[0-9A-Z]{26}$/),
-        payload_commitment: expect.stringMatching(/^[0-9a-f]{64}$/),
+        missing: ['payload.secret'],
+        commitment: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+        masked: ['payload', 'action_hash'],
+        hashed: true,
         claimed_risk: 'medium',
-        action_hash: HASH,
       },
     })
+    expect(line?.disclosures?.members).toEqual({ 'reads.payload.amount': 5, 'reads.payload.to': 'x' })
   })
 
   it('a trace context is stored with the thread, and an invalid one is dropped', async () => {
@@ -210,23 +207,43 @@ describe('secrets', () => {
     }
   })
 
-  it('a sensitive value is a salted commitment: equal values differ, and no digest reveals them', async () => {
+  it('keeps the names of sensitive values only, and no digest that covers one', async () => {
+    const payload = { amount: 5, secret: '1234' }
     const lines = await world.evidenceOf(async () => {
-      for (let i = 0; i < 2; i++) {
-        await bot.submit(newTask(), { tool_name: 'pay', payload: { amount: 5, secret: '1234' } })
-      }
+      for (let i = 0; i < 2; i++) await bot.submit(newTask(), { tool_name: 'pay', payload })
     })
-    const details = lines.map(
-      ({ record }) => record.details as { reads: { field: string; commitment?: string }[] },
-    )
-    const commitments = details.map(
-      ({ reads }) => reads.find(({ field }) => field === 'payload.secret')?.commitment,
-    )
-    expect(new Set(commitments).size).toBe(2)
-    for (const commitment of commitments) expect(commitment).toMatch(/^[0-9a-f]{64}$/)
-    for (const one of details) {
-      expect(one).not.toHaveProperty('payload_digest')
-      expect(one).toHaveProperty('payload_commitment')
+    for (const { record, disclosures } of lines) {
+      expect(record.details?.['masked']).toEqual(['payload.secret', 'payload'])
+      expect(disclosures?.members).toEqual({ 'reads.payload.amount': 5 })
+    }
+    const [one, other] = lines.map(({ record }) => record.details?.['commitment'])
+    expect(one).not.toBe(other)
+  })
+
+  it('keeps every text of people and agents beside the log, and only there', async () => {
+    const own = await openWorld()
+    try {
+      const [agent, ann] = [await own.agent(), await own.reviewer('ann')]
+      const lines = await own.evidenceOf(async () => {
+        const first = await held(agent, { payload: { amount: 60_000, to: 'canary-payload' } })
+        const body = { comment: 'canary-comment' }
+        await ann.call('POST', `threads/${first.thread}/comments`, { body })
+        await ann.vote(first.thread, { decision: 'reject', revision: 1, comment: 'canary-vote' })
+        const second = await held(agent, { payload: { amount: 60_000 } })
+        await agent.withdraw(second.thread, { reason: 'canary-withdrawal' })
+        const report = { event_type: 'x', event_summary: 'canary-report', payload: { a: 'canary-data' } }
+        await agent.event('a', report)
+        const freeze = { tenant: 'acme', tool: 'pay', reason: 'canary-freeze' }
+        await own.admin('POST', 'freezes', { body: freeze })
+      })
+      const [log, beside] = [JSON.stringify(lines.map(({ record }) => record)), JSON.stringify(lines)]
+      const canaries = ['payload', 'comment', 'vote', 'withdrawal', 'report', 'data', 'freeze']
+      for (const one of canaries) {
+        expect(log).not.toContain(`canary-${one}`)
+        expect(beside, one).toContain(`canary-${one}`)
+      }
+    } finally {
+      await own.close()
     }
   })
 
@@ -244,8 +261,10 @@ describe('secrets', () => {
         await agent.submit('a', { tool_name: 'safe', payload: { code: '1234' } })
         await agent.submit('a', { tool_name: 'safe', payload: {} })
       })
-      expect(lines[0]?.record.details).not.toHaveProperty('payload_digest')
-      expect(lines[0]?.record.details).toHaveProperty('payload_commitment')
+      for (const { record, disclosures } of lines) {
+        expect(record.details?.['masked']).toEqual(['payload'])
+        expect(disclosures).toBeUndefined()
+      }
     } finally {
       await own.close()
     }

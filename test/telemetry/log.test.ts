@@ -145,11 +145,11 @@ describe('the log', () => {
         policy: 'b',
         by: ['r'],
         rules: ['r'],
-        reads: [],
       },
     })
-    const vote = { decision: 'approve', digest: 'd', via: 'key', comment: 'private words' } as const
-    logEvidence(log, { ...record, type: 'vote.cast', details: vote })
+    const details = { decision: 'approve', digest: 'd', via: 'key' } as const
+    const disclosed = { comment: 'private words' }
+    logEvidence(log, { ...record, type: 'vote.cast', details, disclosed })
     expect(text()).not.toContain('decision.allowed')
     expect(text()).toContain('vote.cast')
     expect(text()).not.toContain('private words')

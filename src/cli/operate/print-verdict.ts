@@ -55,12 +55,26 @@ function saidOf(verdict: Verdict, brought: Brought): Readonly<Record<Property, S
       checkpoints === 0
         ? unknown('No checkpoint was given.')
         : holds(`${counted(checkpoints, 'checkpoint')}, signed by this key.`),
-    integrity: holds(`${counted(verdict.records, 'record')}, each RFC 8785 JSON that matches its hash.`),
+    integrity: holds(
+      `${counted(verdict.records, 'record')}, each RFC 8785 JSON that matches its hash.`,
+      ...disclosed(verdict.disclosures),
+    ),
     inclusion: inclusion(verdict, brought),
     consistency: consistency(verdict, brought),
     completeness: completeness(verdict),
     freshness: freshness(verdict, brought),
   }
+}
+
+/** What the export holds of the values that commitments cover. */
+function disclosed({ commitments, given, erased, expired }: Verdict['disclosures']): string[] {
+  if (commitments === 0) return []
+  const gone = [
+    ...(erased === 0 ? [] : [`${counted(erased, 'record')} had members erased`]),
+    ...(expired === 0 ? [] : [`of ${counted(expired, 'record')} they were deleted when their time was over`]),
+  ]
+  const rest = gone.length === 0 ? '' : `; ${gone.join('; ')}`
+  return [`${given} of ${counted(commitments, 'commitment')} came with disclosures, which match${rest}.`]
 }
 
 function inclusion({ signed }: Verdict, { receipts }: Brought): Said {

@@ -108,7 +108,7 @@ export const ADMIN = {
     answers: {
       200: {
         media: 'application/x-ndjson',
-        description: 'One line for each record: number, leaf_hash, record (docs/evidence.md).',
+        description: 'One line for each record: number, leaf_hash, disclosures, record (docs/evidence.md).',
       },
     },
     refusals: ['not_found', 'outcome_unknown'],

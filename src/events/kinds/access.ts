@@ -26,17 +26,19 @@ const KEY = {
 const FREEZE = {
   agent: optional(text('the agent')),
   epoch: number('the freeze epoch that began'),
-  reason: text("the administrator's reason"),
   tool: optional(text('the tool')),
 }
 
+const REASON = { reason: text("the administrator's reason") }
+
 const LOAD = {
   commit: optional(text('the commit of the bundle')),
-  errors: optional(texts('the first errors')),
   files: optional(number('files of the bundle')),
   revision: optional(text('the bundle revision')),
   rules: optional(number('rules of the bundle')),
 }
+
+const ERRORS = { errors: optional(texts('the first errors')) }
 
 const REBASED = {
   from: moment('the latest time before'),
@@ -58,21 +60,23 @@ export const ACCESS = {
     of: 'freeze',
     says: 'began',
     by: ['admin', 'reviewer'],
-    details: FREEZE,
+    logged: FREEZE,
+    disclosed: REASON,
     law: freezeStarted,
   }),
   'freeze.ended': event({
     of: 'freeze',
     says: 'ended',
     by: ['admin', 'reviewer'],
-    details: FREEZE,
+    logged: FREEZE,
+    disclosed: REASON,
     law: freezeEnded,
   }),
   'key.issued': event({
     of: 'key',
     says: 'was issued',
     by: ['admin'],
-    details: {
+    logged: {
       ...KEY,
       old_key_until: optional(moment('the end of the old key')),
       rotated: flag('whether the new key replaces another key'),
@@ -84,7 +88,7 @@ export const ACCESS = {
     says: 'was rotated',
     by: ['admin'],
     system: true,
-    details: {
+    logged: {
       key_name: text('the first characters of SHA-256 of the new key'),
       old_key_until: optional(moment('the end of the old key')),
     },
@@ -94,7 +98,7 @@ export const ACCESS = {
     of: 'time of the store',
     says: 'was set back',
     by: ['admin'],
-    details: REBASED,
+    logged: REBASED,
     law: rebased,
   }),
   'clock.rebased': event({
@@ -102,22 +106,22 @@ export const ACCESS = {
     says: 'was set back',
     by: ['admin'],
     system: true,
-    details: REBASED,
+    logged: REBASED,
     law: rebased,
   }),
-  'key.revoked': event({ of: 'key', says: 'was revoked', by: ['admin'], details: KEY, law: keyRevoked }),
+  'key.revoked': event({ of: 'key', says: 'was revoked', by: ['admin'], logged: KEY, law: keyRevoked }),
   'key.expired': event({
     of: 'old key',
     says: 'expired',
     by: ['gateway:timer'],
-    details: KEY,
+    logged: KEY,
     law: keyExpired,
   }),
   'link.issued': event({
     of: 'link',
     says: 'was issued',
     by: ['admin'],
-    details: {
+    logged: {
       expires_at: moment('the expiry of the link'),
       link_hash: text('SHA-256 of the link'),
       reviewer,
@@ -128,15 +132,15 @@ export const ACCESS = {
     of: 'session',
     says: 'began',
     by: ['reviewer'],
-    details: {
+    logged: {
       expires_at: moment('the expiry of the session'),
       groups: optional(texts('groups of the reviewer, from the identity provider')),
       issuer: optional(text('the identity provider')),
       link_hash: optional(text('SHA-256 of the link that opened the session')),
       session_hash,
-      subject: optional(text("the identity provider's name of the reviewer")),
       via,
     },
+    disclosed: { subject: optional(text("the identity provider's name of the reviewer")) },
     law: sessionOpened,
     count: (meter, { details: { via } }) => meter.count('signIns', { via, result: 'ok' }),
   }),
@@ -144,7 +148,7 @@ export const ACCESS = {
     of: 'session',
     says: 'ended',
     by: ['reviewer', 'admin', 'gateway:timer', 'gateway:sign-in'],
-    details: { reason: oneOf(SESSION_ENDS, 'why'), reviewer, session_hash, via },
+    logged: { reason: oneOf(SESSION_ENDS, 'why'), reviewer, session_hash, via },
     law: sessionEnded,
   }),
   'policy.loaded': event({
@@ -152,7 +156,8 @@ export const ACCESS = {
     says: 'is in force',
     by: ['gateway:policies'],
     system: true,
-    details: LOAD,
+    logged: LOAD,
+    disclosed: ERRORS,
     law: alone,
   }),
   'policy.failed': event({
@@ -160,7 +165,8 @@ export const ACCESS = {
     says: 'was refused',
     by: ['gateway:policies'],
     system: true,
-    details: LOAD,
+    logged: LOAD,
+    disclosed: ERRORS,
     law: alone,
   }),
   'evidence.read': event({
@@ -168,8 +174,9 @@ export const ACCESS = {
     says: 'was read',
     by: ['admin', 'reviewer'],
     system: true,
-    details: {
+    logged: {
       after: number('records above this number'),
+      disclosures: optional(flag('`true`: with their disclosures')),
       limit: number('the most records'),
       tenant: text('the tenant whose records were read'),
     },

@@ -2,7 +2,7 @@ import { type Risk, RISKS, type Verdict, VERDICTS } from '../../domain/decision.
 import { OTHER, REJECTION_REASONS } from '../../metrics/labels.ts'
 import type { Meter } from '../../metrics/table.ts'
 import { type Counted, event } from './event.ts'
-import { type DetailsOf, object, objects, oneOf, optional, text, texts } from '../record/field.ts'
+import { type DetailsOf, each, flag, object, objects, oneOf, optional, text, texts } from '../record/field.ts'
 import {
   decisionAllowed,
   decisionApproved,
@@ -13,24 +13,16 @@ import {
 
 /** The basis of a decision. */
 const DECIDED = {
-  action_hash: optional(text("the caller's action hash")),
   by: texts('ids of the rules that decided, or a code in their place'),
   claimed_risk: optional(oneOf(RISKS, 'the risk claimed by the agent')),
   fault: optional(text('the failure of the rules engine')),
-  heading: optional(
-    object('the heading of a held call, with tags in place of sensitive values; SHA-256 of its template'),
-  ),
-  limits: optional(
-    objects('the limits that the call uses, with amounts; `over` means that the limit had no room'),
-  ),
-  nonce: optional(text('salt of the commitments')),
-  payload_commitment: optional(text('commitment to the payload, if it has sensitive fields')),
-  payload_digest: optional(text('SHA-256 of the payload')),
+  hashed: optional(flag('`true`: the call has an action hash')),
+  limits: optional(objects('the limits that the call uses; `over` means that the limit had no room')),
+  masked: optional(texts('the fields whose values are not kept, because they are sensitive')),
+  missing: optional(texts('the fields that rules read, and that the call lacks')),
   policy: text('bundle revision; `none` for a call that no policy judged'),
   policy_risk: oneOf(RISKS, 'the risk that policy assessed'),
-  reads: objects('the fields that the rules read, each with its value, digest or commitment'),
   requirement: optional(object('the quorum: seats, escalations, expiry')),
-  revision_id: optional(text("the agent's id of the revision")),
   risk: oneOf(RISKS, 'the risk in force'),
   rules: texts('ids of the rules that fired'),
   shadow: optional(texts('ids of the shadow rules that fired')),
@@ -39,16 +31,38 @@ const DECIDED = {
       'verdict and risk with the shadow rules in force',
     ),
   ),
+  template: optional(text("SHA-256 of the heading's template")),
   traceparent: optional(text('the trace of the call')),
   unknown: optional(texts('ids of the rules that fired because a field could not be checked')),
   verdict: oneOf(VERDICTS, 'the verdict'),
 }
 
+/** The values on which a decision was based. */
+const VALUES = {
+  action_hash: optional(text("the caller's action hash")),
+  amounts: each('what the call adds to each limit, by its id'),
+  digests: each('SHA-256 of long values, by their field'),
+  line: optional(text('the heading of a held call, with tags in place of sensitive values')),
+  nonce: optional(text('the salt of the digest on which reviewers vote')),
+  payload_digest: optional(text('SHA-256 of the payload')),
+  reads: each('the values of the fields that rules read'),
+  revision_id: optional(text("the agent's id of the revision")),
+}
+
+/** Members of decisions before 29 November 2026. */
+const IN_CLEAR = {
+  heading: optional(object('the heading of a held call; SHA-256 of its template')),
+  payload_commitment: optional(text('commitment to the payload, if it has sensitive fields')),
+  reads: objects('the fields that the rules read, each with its value, digest or commitment'),
+}
+
+const JUDGED = { logged: DECIDED, disclosed: VALUES, formerly: IN_CLEAR }
+
 export const DECISIONS = {
   'decision.allowed': event({
     says: 'was allowed by policy',
     by: ['agent'],
-    details: DECIDED,
+    ...JUDGED,
     law: decisionAllowed,
     webhook: 'decision.allowed',
     count: countDecision,
@@ -56,7 +70,7 @@ export const DECISIONS = {
   'decision.approved': event({
     says: 'was allowed by policy, and needs a proof to run',
     by: ['agent'],
-    details: DECIDED,
+    ...JUDGED,
     law: decisionApproved,
     webhook: 'decision.allowed',
     count: countDecision,
@@ -64,7 +78,7 @@ export const DECISIONS = {
   'decision.rejected': event({
     says: 'was rejected by policy',
     by: ['agent'],
-    details: DECIDED,
+    ...JUDGED,
     law: decisionRejected,
     webhook: 'decision.rejected',
     count(meter, record) {
@@ -76,7 +90,7 @@ export const DECISIONS = {
     says: 'waits for',
     asks: 'reviewers',
     by: ['agent'],
-    details: DECIDED,
+    ...JUDGED,
     law: reviewPending,
     webhook: 'review.pending',
     count: countDecision,
@@ -84,7 +98,7 @@ export const DECISIONS = {
   'review.revised': event({
     says: 'was revised by its agent',
     by: ['agent'],
-    details: DECIDED,
+    ...JUDGED,
     law: reviewRevised,
     webhook: ({ verdict }) => (verdict === 'reject' ? undefined : 'review.pending'),
     count: (meter, { details }) => countRules(meter, details),

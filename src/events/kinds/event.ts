@@ -19,8 +19,15 @@ export type Who = Exclude<Actor['kind'], 'gateway'> | `gateway:${GatewayPart}`
  */
 export type Law<R extends object = object> = (ledger: Ledger, event: ReadEvent<R>) => void
 
-/** One kind of evidence record, with everything that depends on the kind. */
-export interface EventKind<D extends Fields = Fields, R extends object = object> {
+/**
+ * One kind of evidence record, with everything that depends on the kind. Each member of a record is either logged, and
+ * kept as long as the log, or disclosed: the log holds a commitment to it (src/domain/disclosure.ts).
+ *
+ * @typeParam L the logged members
+ * @typeParam D the disclosed members
+ * @typeParam R the members that a function of the row may read: those of an earlier version had no disclosures
+ */
+export interface EventKind<L extends Fields = Fields, D extends Fields = Fields, R extends object = object> {
   /** The words for people, after the subject: "was approved". */
   readonly says: string | ((details: R) => string)
   /** The words that follow `says` where no groups are named: "waits for" "reviewers". A chat names the groups. */
@@ -30,7 +37,10 @@ export interface EventKind<D extends Fields = Fields, R extends object = object>
   readonly by: readonly Who[]
   /** True for records that only the evidence of `_system` contains. */
   readonly system?: true
-  readonly details: D
+  readonly logged: L
+  readonly disclosed?: D
+  /** Members of records that earlier versions wrote. */
+  readonly formerly?: Fields
   /** The law of replay for records of this kind. */
   readonly law: Law<R>
   /** The event that webhooks receive. */
@@ -46,8 +56,9 @@ export interface Counted<R> {
 }
 
 /** A row of the table of events (events.ts). The functions of a row receive only records of its kind. */
-export const event = <const D extends Fields>(kind: EventKind<D, DetailsOf<D>>): EventKind<D> =>
-  kind as unknown as EventKind<D>
+export const event = <const L extends Fields, const D extends Fields = Record<never, never>>(
+  kind: EventKind<L, D, DetailsOf<L> & Partial<DetailsOf<D>>>,
+): EventKind<L, D> => kind as unknown as EventKind<L, D>
 
 /** The law of a record that is independent of all others. */
 export const alone: Law = () => undefined

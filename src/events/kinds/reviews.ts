@@ -78,8 +78,8 @@ export const REVIEWS = {
   'vote.cast': event({
     says: ({ decision }) => `got a vote: ${decision}`,
     by: ['reviewer'],
-    details: {
-      comment: optional(text('the comment of the reviewer')),
+    logged: {
+      commented: optional(flag('`true`: the vote has a comment')),
       decision: oneOf(['approve', 'reject', 'request_changes'], 'the vote'),
       digest: text('digest of the revision that the reviewer saw'),
       displayed: optional(
@@ -90,13 +90,14 @@ export const REVIEWS = {
       groups: optional(texts('groups of the reviewer, from the identity provider')),
       via,
     },
+    disclosed: { comment: optional(text('the comment of the reviewer')) },
     law: voteCast,
     count: (meter, { details: { decision, via } }) => meter.count('votes', { decision, via }),
   }),
   'review.approved': event({
     says: 'was approved',
     by: ['reviewer', 'gateway:quorum'],
-    details: VOTED,
+    logged: VOTED,
     law: reviewApproved,
     webhook: 'review.approved',
     count: countEnd('approved'),
@@ -104,7 +105,7 @@ export const REVIEWS = {
   'review.rejected': event({
     says: 'was rejected',
     by: ['reviewer', 'gateway:policy'],
-    details: {
+    logged: {
       risk,
       by: optional(texts('ids of the rules that rejected the revision')),
       digest: optional(VOTED.digest),
@@ -118,7 +119,7 @@ export const REVIEWS = {
   'review.changes_requested': event({
     says: 'needs changes by its agent',
     by: ['reviewer'],
-    details: VOTED,
+    logged: VOTED,
     law: changesRequested,
     webhook: 'review.changes_requested',
     count: countEnd('changes_requested'),
@@ -126,7 +127,7 @@ export const REVIEWS = {
   'review.expired': event({
     says: 'has expired',
     by: ['gateway:timer'],
-    details: ENDED,
+    logged: ENDED,
     law: reviewExpired,
     webhook: 'review.expired',
     count: (meter, record) =>
@@ -135,7 +136,7 @@ export const REVIEWS = {
   'review.frozen': event({
     says: 'was ended by a freeze',
     by: ['gateway:freeze'],
-    details: ENDED,
+    logged: ENDED,
     law: reviewFrozen,
     webhook: 'review.rejected',
     count: countEnd('frozen'),
@@ -143,7 +144,8 @@ export const REVIEWS = {
   'review.withdrawn': event({
     says: 'was withdrawn by its agent',
     by: ['agent', 'gateway:timer'],
-    details: { ...ENDED, reason: text("the agent's reason") },
+    logged: ENDED,
+    disclosed: { reason: text("the agent's reason") },
     law: reviewWithdrawn,
     webhook: 'review.withdrawn',
     count: (meter, { details: { was } }) => meter.count('withdrawals', { was }),
@@ -152,7 +154,7 @@ export const REVIEWS = {
     says: 'still waits for',
     asks: 'reviewers',
     by: ['gateway:timer'],
-    details: ANNOUNCED,
+    logged: ANNOUNCED,
     law: reviewAnnounced,
     webhook: 'review.reminded',
     count: (meter) => meter.count('announcements', { kind: 'reminder' }),
@@ -161,7 +163,7 @@ export const REVIEWS = {
     says: 'still waits, now for',
     asks: ({ to }) => `${to ?? 'reviewers of another group'} too`,
     by: ['gateway:timer'],
-    details: { ...ANNOUNCED, to: text('the group that may also vote from now on') },
+    logged: { ...ANNOUNCED, to: text('the group that may also vote from now on') },
     law: reviewAnnounced,
     webhook: 'review.escalated',
     count: (meter) => meter.count('announcements', { kind: 'escalation' }),
@@ -169,13 +171,13 @@ export const REVIEWS = {
   'approval.collected': event({
     says: 'may run without a proof',
     by: ['agent'],
-    details: { signed: flag('`false`: the agent needs no proof') },
+    logged: { signed: flag('`false`: the agent needs no proof') },
     law: approvalCollected,
   }),
   'approval.revoked': event({
     says: 'lost its approval',
     by: ['agent'],
-    details: { code: oneOf(['policy_changed', 'reviewer_removed', 'store_changed'], 'why') },
+    logged: { code: oneOf(['policy_changed', 'reviewer_removed', 'store_changed'], 'why') },
     law: approvalRevoked,
     webhook: 'review.rejected',
     count: (meter, { details: { code } }) => meter.count('revocations', { reason: code }),
@@ -183,20 +185,20 @@ export const REVIEWS = {
   'approval.released': event({
     says: 'released its charges to limits',
     by: ['gateway:timer'],
-    details: {},
+    logged: {},
     law: approvalReleased,
   }),
   'token.minted': event({
     says: 'had its proof collected by its agent',
     by: ['agent'],
-    details: { expires_at: moment('the expiry of the proof'), token_hash },
+    logged: { expires_at: moment('the expiry of the proof'), token_hash },
     law: tokenMinted,
     count: (meter) => meter.count('tokensMinted', {}),
   }),
   'token.reissued': event({
     says: 'got a new proof, because its agent lost the one before',
     by: ['agent'],
-    details: {
+    logged: {
       expires_at: moment('the expiry of the proof, unchanged'),
       replaced: text('SHA-256 of the proof that is void'),
       token_hash,
@@ -207,14 +209,14 @@ export const REVIEWS = {
   'token.redeemed': event({
     says: 'was approved, and its proof was redeemed',
     by: ['agent'],
-    details: { token_hash },
+    logged: { token_hash },
     law: tokenRedeemed,
     webhook: 'token.redeemed',
   }),
   'token.refused': event({
     says: 'got no permission to run',
     by: ['agent'],
-    details: {
+    logged: {
       because: optional(text('the reason that an approved call was invalid')),
       reason: optional(oneOf(REFUSAL_REASONS, 'the answer to the agent')),
       token_hash,
@@ -224,25 +226,26 @@ export const REVIEWS = {
   'thread.commented': event({
     says: 'got a comment',
     by: ['reviewer'],
-    details: { comment: text('the comment of the reviewer'), via },
+    logged: { via },
+    disclosed: { comment: text('the comment of the reviewer') },
     law: threadCommented,
   }),
   'thread.claimed': event({
     says: 'was claimed',
     by: ['reviewer'],
-    details: { from: optional(text('the reviewer whose claim ended')), via },
+    logged: { from: optional(text('the reviewer whose claim ended')), via },
     law: threadClaimed,
   }),
   'thread.released': event({
     says: 'is no longer claimed',
     by: ['reviewer'],
-    details: { via },
+    logged: { via },
     law: threadReleased,
   }),
   'payload.revealed': event({
     says: 'had its sensitive values shown to a reviewer',
     by: ['reviewer'],
-    details: {
+    logged: {
       fields: texts('the sensitive fields'),
       revealed_revision: number('the revision'),
       via,
@@ -253,8 +256,8 @@ export const REVIEWS = {
     of: 'agent',
     says: 'reported about its task',
     by: ['agent'],
-    details: {
-      event_id: text('the id in the answer to the agent'),
+    logged: { event_id: text('the id in the answer to the agent') },
+    disclosed: {
       event_summary: text("the agent's words"),
       event_type: text("the agent's type"),
       images: optional(anything('images that the agent sent')),

@@ -180,15 +180,15 @@ const MOST_FROZEN = 10_000
 
 interface FreezeDetails {
   readonly epoch: number
-  readonly reason: string
   readonly agent?: string | undefined
   readonly tool?: string | undefined
 }
 
+/** Enters the freeze. Its reason is not in the log. */
 export function freezeStarted(ledger: Ledger, record: ReadEvent<FreezeDetails>): void {
   const { actor, at, details } = record
   const by = `${actor.kind}:${actor.id}`
-  const freeze = { ...scopeOf(details), reason: details.reason, at, by }
+  const freeze = { ...scopeOf(details), reason: '', at, by }
   const after = withFreeze(ledger.freezes, freeze)
   requireThat(after.freezes.length <= MOST_FROZEN, 'no tenant has so many frozen names')
   ledger.freezes = after

@@ -33,8 +33,11 @@ interface Decided extends Judged {
   readonly claimed_risk?: Risk | undefined
   readonly verdict: Verdict
   readonly requirement?: JsonObject | undefined
-  readonly heading?: JsonObject | undefined
+  readonly hashed?: boolean | undefined
+  readonly template?: string | undefined
+  /** In records of earlier versions. */
   readonly action_hash?: string | undefined
+  readonly heading?: JsonObject | undefined
   readonly fault?: string | undefined
 }
 
@@ -97,7 +100,7 @@ function enterThread(
     task: textOf(record.task, 'task_id'),
     tool: textOf(record.tool, 'tool'),
     freeze_epoch: ledger.freezes.epoch,
-    hashed: record.details.action_hash !== undefined,
+    hashed: isHashed(record.details),
     opened_at: record.at,
     seen: [],
     happened: [],
@@ -111,10 +114,9 @@ export function reviewRevised(ledger: Ledger, record: DecisionEvent): void {
   const thread = openThread(ledger, { ...record, revision: (revision ?? 0) - 1 })
   requireAgent(thread, record)
   requireInTime(thread, record)
-  const { action_hash, verdict, policy_risk } = record.details
-  const hashed = action_hash !== undefined
+  const { verdict, policy_risk } = record.details
   requireThat(
-    hashed === thread.hashed,
+    isHashed(record.details) === thread.hashed,
     'its thread takes revisions with an action hash or without one, not both',
   )
   requireVerdict(ledger.ruled, record, verdict)
@@ -129,6 +131,8 @@ export function reviewRevised(ledger: Ledger, record: DecisionEvent): void {
   Object.assign(thread, next)
   if (rejected) ledger.due = { type: 'review.rejected', thread: id }
 }
+
+const isHashed = ({ hashed, action_hash }: Decided): boolean => hashed === true || action_hash !== undefined
 
 function decidedAtOnce(ledger: Ledger, record: DecisionEvent, verdict: Verdict): void {
   decided(ledger, record, verdict)
@@ -169,7 +173,7 @@ type RevisionIn = Pick<LedgerThread, 'risk' | 'revision' | 'submitted_at' | 'vot
 
 function revisionIn({ revision = 0, at: submitted_at, details }: DecisionEvent): RevisionIn {
   const { policy: bundle, heading, risk } = details
-  const template = heading?.['template']
+  const template = details.template ?? heading?.['template']
   const shown = {
     bundle,
     ...(template === undefined ? {} : { template: textOf(template, 'template') }),

@@ -24,6 +24,9 @@ export interface Judged {
   readonly shadow?: readonly string[] | undefined
   readonly limits?: readonly JsonObject[] | undefined
   readonly policy: string
+  readonly commitment?: string | undefined
+  readonly masked?: readonly string[] | undefined
+  /** The three members of earlier versions. */
   readonly payload_digest?: string | undefined
   readonly payload_commitment?: string | undefined
   readonly nonce?: string | undefined
@@ -43,10 +46,19 @@ export function requireVerdict(known: RuleVerdicts, { details }: ReadEvent<Judge
   for (const id of rules) requireRule(known, { policy: details.policy, id, ruled, decided: by.has(id) })
 }
 
-/** Requires the payload as a digest or, when it may be sensitive, as a commitment. */
-function requireAsked({ payload_digest, payload_commitment, nonce }: Judged): void {
+/** Requires the call: a commitment to its values or, when all of them may be sensitive, their names. */
+function requireAsked({ commitment, masked, ...earlier }: Judged): void {
+  if (commitment === undefined && masked === undefined) requireAskedInClear(earlier)
+}
+
+/** Requires the payload, in a record of an earlier version, as a digest or as a commitment. */
+function requireAskedInClear({
+  payload_digest,
+  payload_commitment,
+  nonce,
+}: Pick<Judged, 'payload_digest' | 'payload_commitment' | 'nonce'>): void {
   const isPlain = payload_digest !== undefined
-  requireThat(isPlain || Boolean(payload_commitment), 'its `payload_digest` is missing')
+  requireThat(isPlain || Boolean(payload_commitment), 'its `commitment` is missing')
   requireThat(!isPlain || payload_commitment === undefined, 'the record holds its payload twice')
   requireThat(isPlain || Boolean(nonce), 'its `nonce` is missing')
 }

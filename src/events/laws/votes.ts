@@ -21,6 +21,7 @@ interface VoteCast {
   readonly digest: string
   readonly via: string
   readonly comment?: string | undefined
+  readonly commented?: boolean | undefined
   readonly groups?: readonly string[] | undefined
   readonly displayed?: JsonObject | 'none' | undefined
 }
@@ -32,7 +33,7 @@ const ENDED_BY = {
 } as const
 
 export function voteCast(ledger: Ledger, record: ReadEvent<VoteCast>): void {
-  const { decision, comment = '' } = record.details
+  const { decision, comment = '', commented = /\S/.test(comment) } = record.details
   const thread = openThread(ledger, record)
   requireInTime(thread, record)
   const vote = voteOf(record)
@@ -50,7 +51,7 @@ export function voteCast(ledger: Ledger, record: ReadEvent<VoteCast>): void {
     'a key cannot vote when a sign-in is required',
   )
   requireThat(
-    thread.requirement.require_comment !== true || decision !== 'reject' || /\S/.test(comment),
+    thread.requirement.require_comment !== true || decision !== 'reject' || commented,
     'a rejection without a comment, although its level requires one',
   )
   requireDisplayed(thread, record, vote)

@@ -8,6 +8,8 @@ export interface Field<T extends JsonValue = JsonValue, Optional extends boolean
   readonly otherwise: string
   readonly doc: string
   readonly optional: Optional
+  /** True for an object whose members are disclosed one by one. */
+  readonly each?: true
 }
 
 export type Fields = Readonly<Record<string, Field>>
@@ -54,6 +56,15 @@ export const object = <T extends JsonObject = JsonObject>(doc: string): Field<T,
   otherwise: 'is not an object',
   doc,
   optional: false,
+})
+
+/** An object whose members are disclosed, and erased, one by one. */
+export const each = (doc: string): Field<JsonObject, true> => ({
+  accepts: isObject,
+  otherwise: 'is not an object',
+  doc,
+  optional: true,
+  each: true,
 })
 
 /** A string that must be one of the given values. */

@@ -3,6 +3,7 @@ import { leafHash } from '../../domain/digest.ts'
 import { type Actor, SYSTEM } from '../../domain/evidence.ts'
 import type { StoredEvent } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
+import { disclosedEvents } from '../core/disclosures.ts'
 import { record } from '../core/event-record.ts'
 import { nextPageSize } from '../core/page-size.ts'
 import { readConfirmed, transact } from '../core/transact.ts'
@@ -17,11 +18,13 @@ export interface EvidenceRange {
   /** Exports the records with a greater number. */
   readonly after: number
   readonly limit: number
+  /** True to add the disclosures of each record. */
+  readonly disclosures: boolean
 }
 
 /**
  * Yields evidence as NDJSON, several lines at a time, ordered by number:
- * `{"number", "leaf_hash", "record"}`. `record` is the exact stored text, so that its bytes hash to
+ * `{"number", "leaf_hash", "disclosures", "record"}`. `record` is the exact stored text, so that its bytes hash to
  * `leaf_hash` (RFC 6962 section 2.1). The export is itself recorded as evidence in `_system`.
  */
 export async function* exportEvidence(
@@ -35,7 +38,11 @@ export async function* exportEvidence(
   while (limit > 0) {
     const most = Math.min(limit, page)
     const from = after
-    const events = await readConfirmed(deps, range.tenant, () => deps.store.events(range.tenant, from, most))
+    const events = await readConfirmed(deps, range.tenant, () =>
+      range.disclosures
+        ? disclosedEvents(deps.store, range.tenant, from, most)
+        : deps.store.events(range.tenant, from, most),
+    )
     const given = startOf(events)
     const last = given.at(-1)
     if (last === undefined) return
@@ -43,7 +50,7 @@ export async function* exportEvidence(
     limit -= given.length
     page = given.length < events.length ? given.length : nextPageSize(page, events, CHUNK)
     // joins lines, because an HTTP chunk for each line costs more than reading the line
-    yield given.map(lineOf).join('')
+    yield given.map((event) => lineOf(event, range.disclosures)).join('')
     // a fast reader never makes this loop wait, so the loop yields to other requests
     await nextTurn()
   }
@@ -55,13 +62,14 @@ export async function* exportEvidence(
  */
 function startOf(events: readonly StoredEvent[]): readonly StoredEvent[] {
   let room = CHUNK_UNITS
-  const cut = events.findIndex(({ body }) => (room -= body.length) < 0)
+  const cut = events.findIndex(({ body, disclosures = '' }) => (room -= body.length + disclosures.length) < 0)
   return cut < 0 ? events : events.slice(0, Math.max(1, cut))
 }
 
 /** Builds the line by hand, so that the record keeps its exact bytes. */
-function lineOf(event: StoredEvent): string {
-  return `{"number":${event.number},"leaf_hash":"${leafHash(event.body)}","record":${event.body}}\n`
+function lineOf({ number, body, disclosures }: StoredEvent, withDisclosures: boolean): string {
+  const beside = withDisclosures && disclosures !== undefined ? `"disclosures":${disclosures},` : ''
+  return `{"number":${number},"leaf_hash":"${leafHash(body)}",${beside}"record":${body}}\n`
 }
 
 async function noteRead(deps: Deps, range: EvidenceRange, reader: Actor): Promise<void> {
@@ -75,7 +83,12 @@ async function noteRead(deps: Deps, range: EvidenceRange, reader: Actor): Promis
           { tenant: SYSTEM },
           {
             type: 'evidence.read',
-            details: { tenant: range.tenant, after: range.after, limit: range.limit },
+            details: {
+              tenant: range.tenant,
+              after: range.after,
+              limit: range.limit,
+              disclosures: range.disclosures ? true : undefined,
+            },
           },
         ),
       ],

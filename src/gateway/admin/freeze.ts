@@ -43,7 +43,7 @@ export async function freeze(deps: Deps, by: Administrator, request: FreezeReque
       answer: viewOf(tenant, after.freezes.at(-1) as Freeze),
       after,
       writes: [purgeAt('freeze', ALL, now)],
-      event: { type: 'freeze.started', details: { ...scope, reason, epoch: after.epoch } },
+      event: { type: 'freeze.started', details: { ...scope, epoch: after.epoch }, disclosed: { reason } },
     }
   })
   return { ...frozen, known: isKnown(deps, tenant, scope) }
@@ -60,8 +60,9 @@ export async function unfreeze(deps: Deps, by: Administrator, request: FreezeReq
   await change(deps, { tenant, by }, (before) => {
     const after = withoutFreeze(before, scope, deps.store.now())
     if (after === undefined) throw new GatewayError('not_found', 'this scope is not frozen')
-    const details = { ...scope, reason, epoch: after.epoch }
-    return { answer: undefined, after, writes: [], event: { type: 'freeze.ended', details } }
+    const details = { ...scope, epoch: after.epoch }
+    const event = { type: 'freeze.ended', details, disclosed: { reason } } as const
+    return { answer: undefined, after, writes: [], event }
   })
 }
 

@@ -74,7 +74,7 @@ export interface PolicyLoad {
 
 /** Records a policy load, successful or failed, as evidence in `_system`. */
 export async function noteLoad(deps: Deps, load: PolicyLoad): Promise<void> {
-  const { ok, ...details } = load
+  const { ok, errors, ...details } = load
   await transact(deps, SYSTEM, () =>
     Promise.resolve({
       answer: undefined,
@@ -83,7 +83,7 @@ export async function noteLoad(deps: Deps, load: PolicyLoad): Promise<void> {
           deps.store.now(),
           { kind: 'gateway', id: 'policies' },
           { tenant: SYSTEM },
-          { type: ok ? 'policy.loaded' : 'policy.failed', details },
+          { type: ok ? 'policy.loaded' : 'policy.failed', details, disclosed: { errors } },
         ),
       ],
     }),

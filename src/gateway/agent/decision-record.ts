@@ -1,15 +1,10 @@
-import { createHash, createHmac } from 'node:crypto'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import { canonicalJson, digestOf, sha256 } from '../../domain/digest.ts'
+import { canonicalJson, digestOf } from '../../domain/digest.ts'
 import type { ReviewRequirement, Risk } from '../../domain/decision.ts'
 import type { LimitUse, Outcome } from '../../policy/language/snapshot.ts'
-import type { Deps } from '../core/deps.ts'
-import type { EventDetails } from '../../events/events.ts'
+import type { EventDetails, EventDisclosed } from '../../events/events.ts'
 
-/**
- * Maximum length, in characters of JSON, of a value that evidence contains in full. Longer values are stored as
- * digests.
- */
+/** Maximum length, in characters of JSON, of a value that is kept in full. Longer values are kept as digests. */
 const READ_VALUE_CHARS = 2_048
 
 export interface Decided {
@@ -29,49 +24,92 @@ export interface Decided {
   readonly claimedRisk?: Risk | undefined
   readonly traceparent?: string | undefined
   readonly revisionId?: string | undefined
+  /** The salt of the digest on which reviewers vote. */
+  readonly nonce?: string | undefined
   /** The conditions under which the call may run. */
   readonly requirement?: ReviewRequirement | undefined
 }
 
+/** The basis of a decision, without the values of the call. */
+interface Basis {
+  readonly details: EventDetails<'decision.allowed'>
+  readonly disclosed: EventDisclosed<'decision.allowed'>
+}
+
 /**
- * The basis of a decision: verdict, risks, rule ids, bundle, and the values of exactly the fields that the rules read.
- * Sensitive values, and payloads that contain them, are stored as salted commitments. Only someone with the secret can
- * open the commitments.
+ * The basis of a decision: verdict, risks, rule ids and bundle in the log, and beside it the values of exactly the
+ * fields that the rules read. Of sensitive values, and of payloads that contain them, only the names are kept.
  */
-export function decisionDetails(deps: Deps, decided: Decided): EventDetails<'decision.allowed'> {
-  const { outcome, payload, bundle, sensitive } = decided
-  const nonce = sensitive || outcome.reads.some((read) => read.sensitive) ? deps.nextId() : undefined
+export function basisOfDecision(decided: Decided): Basis {
+  const { outcome, bundle } = decided
   const { rules, shadow, unknown } = ruleIds(outcome)
+  const { missing, masked, ...values } = valuesIn(decided)
   return {
-    action_hash: decided.actionHash,
-    by: outcome.by,
-    claimed_risk: decided.claimedRisk,
-    fault: outcome.fault,
-    heading: headingOf(decided),
-    limits: outcome.limits && limitsOf(outcome, outcome.limits),
-    nonce,
-    payload_commitment: nonce === undefined ? undefined : commit(deps, nonce, 'payload', payload),
-    payload_digest: nonce === undefined ? (decided.payloadDigest ?? digestOf(payload)) : undefined,
-    policy: bundle,
-    policy_risk: outcome.policyRisk,
-    reads: outcome.reads.map((read) => readOf(deps, read, nonce)),
-    requirement: decided.requirement && requirementOf(decided.requirement),
-    revision_id: decided.revisionId,
-    risk: outcome.risk,
-    rules,
-    shadow: shadow.length > 0 ? shadow : undefined,
-    shadow_outcome: outcome.shadow && { risk: outcome.shadow.risk, verdict: outcome.shadow.verdict },
-    traceparent: decided.traceparent,
-    unknown: unknown.length > 0 ? unknown : undefined,
-    verdict: outcome.verdict,
+    details: {
+      by: outcome.by,
+      claimed_risk: decided.claimedRisk,
+      commitment: undefined,
+      fault: outcome.fault,
+      hashed: decided.actionHash === undefined ? undefined : true,
+      limits: outcome.limits && limitsOf(outcome, outcome.limits),
+      masked,
+      missing,
+      policy: bundle,
+      policy_risk: outcome.policyRisk,
+      requirement: decided.requirement && requirementOf(decided.requirement),
+      risk: outcome.risk,
+      rules,
+      shadow: shadow.length > 0 ? shadow : undefined,
+      shadow_outcome: outcome.shadow && { risk: outcome.shadow.risk, verdict: outcome.shadow.verdict },
+      template: decided.template,
+      traceparent: decided.traceparent,
+      unknown: unknown.length > 0 ? unknown : undefined,
+      verdict: outcome.verdict,
+    },
+    disclosed: {
+      amounts: outcome.limits && amountsOf(outcome.limits),
+      line: decided.line,
+      nonce: decided.nonce,
+      revision_id: decided.revisionId,
+      ...values,
+    },
   }
 }
 
-/** The heading that reviewers see, with tags in place of sensitive values, and the digest of its template. */
-function headingOf({ line, template }: Decided): JsonObject | undefined {
-  if (line === undefined) return template === undefined ? undefined : { template }
-  return template === undefined ? { line } : { line, template }
+interface Values {
+  readonly reads: JsonObject
+  readonly digests: JsonObject
+  readonly payload_digest?: string
+  readonly action_hash?: string | undefined
+  readonly missing: readonly string[] | undefined
+  readonly masked: readonly string[] | undefined
 }
+
+function valuesIn({ outcome, payload, payloadDigest, actionHash, sensitive }: Decided): Values {
+  const reads: Record<string, JsonValue> = {}
+  const digests: Record<string, JsonValue> = {}
+  const missing: string[] = []
+  const masked: string[] = []
+  for (const { field, state, value, sensitive: isSensitive } of outcome.reads) {
+    if (state === 'missing' || value === undefined) missing.push(field)
+    else if (isSensitive) masked.push(field)
+    else if (isLong(value)) digests[field] = digestOf(value)
+    else reads[field] = value
+  }
+  const isWhole = !sensitive && masked.length === 0
+  // a hash of the action would let its reader test guesses of a sensitive value
+  if (!isWhole) masked.push('payload', ...(actionHash === undefined ? [] : ['action_hash']))
+  const hashes = isWhole
+    ? { payload_digest: payloadDigest ?? digestOf(payload), action_hash: actionHash }
+    : undefined
+  return { reads, digests, ...hashes, missing: unlessEmpty(missing), masked: unlessEmpty(masked) }
+}
+
+const unlessEmpty = (names: readonly string[]): readonly string[] | undefined =>
+  names.length > 0 ? names : undefined
+
+const isLong = (value: JsonValue): boolean =>
+  (typeof value === 'string' || typeof value === 'object') && canonicalJson(value).length > READ_VALUE_CHARS
 
 /** The parts of a requirement that replay needs, to count approvals and find late ones. */
 function requirementOf({ seats, expires_ms, ...flags }: ReviewRequirement): JsonObject {
@@ -103,31 +141,13 @@ function ruleIds({ fired }: Outcome): { rules: string[]; shadow: string[]; unkno
   return { rules, shadow, unknown }
 }
 
-/** The amount that the call adds to each limit, and whether that amount exceeded the limit. */
+/** The limits that the call uses, and whether its amount exceeded them. */
 function limitsOf({ fired }: Outcome, uses: readonly LimitUse[]): JsonObject[] {
   const over = new Set(fired.filter((rule) => !rule.unknown).map((rule) => rule.id))
-  return uses.map((use) => limitOf(use, over))
+  return uses.map(({ id }) => (over.has(id) ? { id, over: true } : { id }))
 }
 
-function limitOf({ id, amount, sensitive }: LimitUse, over: ReadonlySet<string>): JsonObject {
-  return { ...(sensitive ? {} : { amount }), id, ...(over.has(id) ? { over: true } : {}) }
-}
-
-function readOf(deps: Deps, read: Outcome['reads'][number], nonce: string | undefined): JsonObject {
-  const { field, value } = read
-  if (read.state === 'missing' || value === undefined) return { field, missing: true }
-  if (read.sensitive && nonce !== undefined) return { field, commitment: commit(deps, nonce, field, value) }
-  const text = typeof value === 'string' || typeof value === 'object' ? canonicalJson(value) : ''
-  return text.length > READ_VALUE_CHARS ? { field, digest: sha256(text) } : { field, value }
-}
-
-/**
- * SHA-256 over a salt and the RFC 8785 text. The salt is an HMAC of record and field, so commitments to equal values
- * differ.
- */
-function commit(deps: Deps, nonce: string, field: string, value: JsonValue): string {
-  const salt = createHmac('sha256', deps.commitmentSecret)
-    .update(JSON.stringify([nonce, field]))
-    .digest()
-  return createHash('sha256').update(salt).update(canonicalJson(value)).digest('hex')
+/** What the call adds to each limit. */
+function amountsOf(uses: readonly LimitUse[]): JsonObject {
+  return Object.fromEntries(uses.flatMap(({ id, amount, sensitive }) => (sensitive ? [] : [[id, amount]])))
 }

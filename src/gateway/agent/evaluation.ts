@@ -12,7 +12,7 @@ import type { Deps } from '../core/deps.ts'
 import { type EvidenceRecord, record } from '../core/event-record.ts'
 import { makeHeading } from '../thread/heading.ts'
 import { epochNow } from '../thread/call-history.ts'
-import { decisionDetails } from './decision-record.ts'
+import { basisOfDecision } from './decision-record.ts'
 
 export interface Submission {
   readonly taskId: string
@@ -102,6 +102,7 @@ interface Held {
   readonly revision: number
   readonly heading: Heading
   readonly payloadDigest: string
+  readonly nonce: string
 }
 
 /** True for a call with sensitive fields. Without a bundle, the tool is unknown and counts as sensitive. */
@@ -120,7 +121,7 @@ export function evidenceOf(
 ): EvidenceRecord<Decided> {
   const { caller, submission, outcome, at, bundle, basis } = evaluation
   const { action_hash, risk_level, tool_name } = submission.request
-  const details = decisionDetails(deps, {
+  const { details, disclosed } = basisOfDecision({
     outcome,
     bundle,
     sensitive: isSensitive(basis),
@@ -128,6 +129,7 @@ export function evidenceOf(
     template: held ? held.heading.template : templateOf(basis, tool_name),
     payload: payloadOf(submission.request),
     payloadDigest: held?.payloadDigest,
+    nonce: held?.nonce,
     actionHash: action_hash,
     claimedRisk: risk_level,
     traceparent: deps.origin?.span.received?.traceparent,
@@ -135,7 +137,7 @@ export function evidenceOf(
   })
   const { thread_id, revision } = held ?? {}
   const about = { tenant: caller.tenant, task_id: submission.taskId, thread_id, revision, tool: tool_name }
-  return record(at, agentNamed(caller.id), about, { type, details })
+  return record(at, agentNamed(caller.id), about, { type, details, disclosed })
 }
 
 /** True for a tool whose allowed calls need a proof, unless the agent uses approvals without one. */

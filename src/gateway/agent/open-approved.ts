@@ -31,8 +31,8 @@ export function openApproved(deps: Deps, allowed: Evaluation): Plan<Decision> {
   const heading = headingFor(deps, evaluation, thread_id)
   const { thread: opened, revision } = newThread(deps, evaluation, { thread_id, heading })
   const approval = { at, epoch, rules: outcome.by }
-  const { payload_digest: payloadDigest } = revision
-  const asked = { thread_id, revision: 1, heading, payloadDigest }
+  const { payload_digest: payloadDigest, nonce } = revision
+  const asked = { thread_id, revision: 1, heading, payloadDigest, nonce }
   const evidence = [evidenceOf(deps, evaluation, 'decision.approved', asked)]
   const payload = payloadOf(submission.request)
   const written = writeThread(

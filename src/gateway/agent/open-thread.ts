@@ -21,8 +21,8 @@ export async function openThread(deps: Deps, evaluation: Evaluation): Promise<Pl
   const first = await askFirst(deps, opened)
   const thread: Thread = { ...opened, ...(first.repeats && { repeats: true }) }
   const payload = payloadOf(submission.request)
-  const { payload_digest: payloadDigest } = revision
-  const asked = { thread_id, revision: 1, heading, payloadDigest }
+  const { payload_digest: payloadDigest, nonce } = revision
+  const asked = { thread_id, revision: 1, heading, payloadDigest, nonce }
   const evidence = [evidenceOf(deps, evaluation, 'review.pending', asked)]
   const { writes, notices } = writeThread(undefined, thread, { at: evaluation.at, payload, evidence })
   return {

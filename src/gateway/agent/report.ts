@@ -35,7 +35,7 @@ export async function report(
           now,
           agentNamed(caller.id),
           { tenant: caller.tenant, task_id: taskId },
-          { type: 'agent.event', details: { event_id, ...reported(event) } },
+          { type: 'agent.event', details: { event_id }, disclosed: reported(event) },
         ),
       ],
     }

@@ -8,7 +8,7 @@ import { isExpired, type Thread, transition } from '../../domain/thread.ts'
 import type { History, Outcome, Snapshot, ToolUse } from '../../policy/language/snapshot.ts'
 import { judge, requirePolicy } from '../thread/approval.ts'
 import type { Deps } from '../core/deps.ts'
-import { decisionDetails } from './decision-record.ts'
+import { basisOfDecision } from './decision-record.ts'
 import { type EvidenceRecord, isoTime, record } from '../core/event-record.ts'
 import { type Caller, keyGuard } from '../core/caller.ts'
 import { freezeGuard, freezesNow, refuseFrozen } from '../core/freezes.ts'
@@ -103,7 +103,7 @@ async function attempt(
     nonce: nonceOf(deps),
   })
   const after = afterRevision(read.value, revision, outcome)
-  const evidence = evidenceOf(deps, caller, { thread: after, revision, ...evaluated })
+  const evidence = evidenceOf(caller, { thread: after, revision, ...evaluated })
   const written = writeThread(read.value, after, { at, payload, evidence })
   return {
     answer: {
@@ -240,12 +240,11 @@ function afterRevision(thread: Thread, revision: RevisionRecord, outcome: Outcom
 }
 
 function evidenceOf(
-  deps: Deps,
   caller: Caller,
   about: Evaluated & { thread: Thread; revision: RevisionRecord; sensitive: boolean },
 ): EvidenceRecord[] {
   const { thread, revision, outcome, heading, bundle, at, sensitive } = about
-  const details = decisionDetails(deps, {
+  const { details, disclosed } = basisOfDecision({
     outcome,
     bundle,
     sensitive,
@@ -254,10 +253,11 @@ function evidenceOf(
     payload: revision.payload,
     payloadDigest: revision.payload_digest,
     actionHash: revision.action_hash,
-    revisionId: revision.revision_id ?? '',
+    revisionId: revision.revision_id,
+    nonce: revision.nonce,
     requirement: revision.requirement,
   })
-  const revised = record(at, agentNamed(caller.id), thread, { type: 'review.revised', details })
+  const revised = record(at, agentNamed(caller.id), thread, { type: 'review.revised', details, disclosed })
   if (thread.status !== 'rejected') return [revised]
   const policy: Actor = { kind: 'gateway', id: 'policy' }
   const why = { by: outcome.by, risk: outcome.risk }

@@ -5,7 +5,7 @@ import { entryDigest, type Session, sessionOver, isFor, type Vouched } from '../
 import type { ReviewerEntry } from '../../policy/language/snapshot.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import type { EventDetails } from '../../events/events.ts'
+import type { EventDetails, EventDisclosed } from '../../events/events.ts'
 import { isoTime, record } from '../core/event-record.ts'
 import { requireDirectory } from '../core/readiness.ts'
 import { purged } from '../core/expiry-index.ts'
@@ -78,9 +78,14 @@ export async function signInByLink(
 
 /** The details in evidence of how the session was opened. */
 function openingBy(hash: string, vouched: Vouched | undefined): Omit<Opening, 'reviewer'> {
-  if (vouched === undefined) return { via: 'link', proof: { link_hash: hash } }
+  if (vouched === undefined) return { via: 'link', proof: { link_hash: hash }, disclosed: {} }
   const { issuer, subject, groups } = vouched
-  return { via: 'oidc', proof: { issuer, subject }, ...(groups === undefined ? {} : { groups }) }
+  return {
+    via: 'oidc',
+    proof: { issuer },
+    disclosed: { subject },
+    ...(groups === undefined ? {} : { groups }),
+  }
 }
 
 function spent(): GatewayError {
@@ -107,12 +112,13 @@ interface Opening {
   /** Groups that the identity provider reported. */
   readonly groups?: readonly string[]
   /** Further details for evidence, such as the provider that vouched. */
-  readonly proof?: Pick<EventDetails<'session.opened'>, 'link_hash' | 'issuer' | 'subject'>
+  readonly proof?: Pick<EventDetails<'session.opened'>, 'link_hash' | 'issuer'>
+  readonly disclosed: EventDisclosed<'session.opened'>
 }
 
 /** Opens a session of a reviewer. Only the answer contains the credential of the session. */
 function openSession(deps: Deps, tenant: string, opening: Opening): Plan<SignedIn> {
-  const { reviewer, via, groups, proof } = opening
+  const { reviewer, via, groups, proof, disclosed } = opening
   const now = deps.store.now()
   const credential = composeCredential('session', deps.random(SECRET_BYTES), tenant)
   const page = composeCredential('page', deps.random(SECRET_BYTES), tenant)
@@ -153,6 +159,7 @@ function openSession(deps: Deps, tenant: string, opening: Opening): Plan<SignedI
             groups,
             ...proof,
           },
+          disclosed,
         },
       ),
     ],

@@ -92,6 +92,7 @@ interface Parts {
   readonly guards: Guard[]
   readonly writes: Write[]
   readonly events: readonly string[]
+  readonly disclosures: readonly (string | undefined)[]
 }
 
 /**
@@ -125,10 +126,11 @@ export function chargeBytes(
 /** Counters of which an instance remembers that the timer's check is scheduled. */
 const REMEMBERED_COUNTERS = 10_000
 
-function bytesOf({ writes, events }: Parts): number {
+function bytesOf({ writes, events, disclosures }: Parts): number {
   let bytes = 0
   for (const write of writes) if (write.op === 'put') bytes += Buffer.byteLength(write.body)
   for (const event of events) bytes += Buffer.byteLength(event)
+  for (const text of disclosures) bytes += Buffer.byteLength(text ?? '')
   return bytes
 }
 

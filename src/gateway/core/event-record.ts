@@ -1,7 +1,9 @@
-import type { JsonValue } from '../../contract/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
 import { canonicalJson } from '../../domain/digest.ts'
+import { commitmentTo, type Disclosures, SEED_BYTES } from '../../domain/disclosure.ts'
 import { type Actor, EVIDENCE_VERSION } from '../../domain/evidence.ts'
-import type { EventDetails, EventType } from '../../events/events.ts'
+import { type EventDetails, type EventDisclosed, type EventType, kindOf } from '../../events/events.ts'
+import type { Fields } from '../../events/record/field.ts'
 
 /**
  * Evidence (docs/evidence.md): one record for each event, written in the commit that causes the event. The stored text
@@ -11,10 +13,19 @@ export type EvidenceRecord<T extends EventType = EventType> = Happened<T> & Circ
 
 /** A verb's description of an event. */
 export type Happened<T extends EventType = EventType> = {
-  readonly [K in T]: object extends EventDetails<K>
+  readonly [K in T]: Logged<K> & Disclosed<K>
+}[T]
+
+type Logged<K extends EventType> =
+  object extends EventDetails<K>
     ? { readonly type: K; readonly details?: EventDetails<K> }
     : { readonly type: K; readonly details: EventDetails<K> }
-}[T]
+
+/** The members beside the log. A kind without such members has none. */
+type Disclosed<K extends EventType> =
+  object extends EventDisclosed<K>
+    ? { readonly disclosed?: EventDisclosed<K> | undefined }
+    : { readonly disclosed: EventDisclosed<K> }
 
 /** Place, time and actor of an event. */
 interface Circumstances {
@@ -48,8 +59,19 @@ export function record<T extends EventType>(
   event: Happened<T>,
 ): EvidenceRecord<T> {
   // no copy of `event`, whose shape would stay in memory for each call (docs/decisions/0021)
-  const { type, details } = event
-  const made = { type, tenant, at: isoTime(at), actor, task_id, thread_id, revision, tool, details }
+  const { type, details, disclosed } = event
+  const made = {
+    type,
+    tenant,
+    at: isoTime(at),
+    actor,
+    task_id,
+    thread_id,
+    revision,
+    tool,
+    details,
+    disclosed,
+  }
   return made as EvidenceRecord<T>
 }
 
@@ -57,8 +79,41 @@ export function aboutThread({ tenant, task_id, thread_id, revision, tool }: Abou
   return { tenant, task_id, thread_id, revision, tool }
 }
 
+/** A record as the store keeps it. */
+export interface EncodedRecord {
+  readonly body: string
+  /** The members that the commitment in `body` covers (src/domain/disclosure.ts). */
+  readonly disclosures: string | undefined
+}
+
+/** Encodes a record with its disclosures, if it has any. @param random as in `Deps` */
+export function discloseRecord(
+  record: EvidenceRecord,
+  random: (bytes: number) => Uint8Array,
+  keyName?: string,
+): EncodedRecord {
+  const members = record.disclosed && membersIn(record.disclosed, kindOf(record.type)?.disclosed)
+  if (members === undefined || Object.keys(members).length === 0)
+    return { body: encodeEvidence(record, keyName), disclosures: undefined }
+  const seed = Buffer.from(random(SEED_BYTES)).toString('base64url')
+  const details = { ...record.details, commitment: commitmentTo(members, seed) }
+  const body = encodeEvidence({ ...record, details } as EvidenceRecord, keyName)
+  return { body, disclosures: JSON.stringify({ members, seed } satisfies Disclosures) }
+}
+
+/** The members that are disclosed one by one: `reads.payload.amount`. */
+function membersIn(disclosed: object, fields: Fields = {}): JsonObject {
+  const members: Record<string, JsonValue> = {}
+  for (const [name, value] of Object.entries(disclosed) as [string, JsonValue | undefined][]) {
+    if (value === undefined) continue
+    if (fields[name]?.each !== true || !isObject(value)) members[name] = value
+    else for (const key of Object.keys(value)) members[`${name}.${key}`] = value[key] as JsonValue
+  }
+  return members
+}
+
 /**
- * Encodes a record. The members of the record and of a decision's details are in RFC 8785 order, which avoids sorting.
+ * Encodes a record without its disclosures. The members of the record and of a decision's details are in RFC 8785 order, which avoids sorting.
  *
  * @param keyName the name of the caller's key, which the record of an agent or a reviewer contains, because two keys
  * may be in force

@@ -37,6 +37,8 @@ export const INDEX = {
   checkpoints: 'checkpoints',
   /** All stored deliveries. */
   deliveries: (destination: string): string => `deliveries/${destination}`,
+  /** Records of type `erased`, scored by their number. */
+  erased: 'erased',
   /** Score: number of the first evidence record of a commit that touched the thread. Member: the commit's id. */
   evidence: (thread: string): string => `evidence/${thread}`,
 } as const

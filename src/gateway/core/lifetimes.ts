@@ -10,6 +10,7 @@ export interface Lifetime {
 const FOR_EVER = 'it stays'
 const WITH_ITS_RECORD = 'with its record'
 const WITH_THE_THREAD = 'with its thread'
+const DISCLOSED = '`retention: { disclosures }` of routing.yaml (90d)'
 const OVER = 'after its end, `retention: { threads }` of routing.yaml (30d)'
 
 /**
@@ -36,6 +37,7 @@ export const RECORD_LIFETIMES: Readonly<Record<RecordType, Lifetime>> = {
   freezes: { holds: 'freezes, and names that were ever frozen', until: FOR_EVER },
   tree: { holds: 'the Merkle tree over evidence', until: FOR_EVER },
   checkpoint: { holds: 'a signed checkpoint of evidence', until: FOR_EVER },
+  erased: { holds: 'what an erasure left of the disclosures of a record', until: DISCLOSED },
   forgotten: { holds: 'the time until which threads may be deleted', until: FOR_EVER },
   instance: { holds: 'the last report of a gateway', until: 'an hour without a report' },
   secret: { holds: 'secrets that the gateway made', until: FOR_EVER },
@@ -66,5 +68,6 @@ export const INDEX_LIFETIMES: Readonly<Record<keyof typeof INDEX, Lifetime>> = {
   deliveries: { holds: 'deliveries of a webhook', until: WITH_ITS_RECORD },
   voted: { holds: 'threads by reviewers who voted', until: WITH_THE_THREAD },
   decided: { holds: 'threads with votes, by tool', until: WITH_THE_THREAD },
+  erased: { holds: 'records with erased disclosures', until: WITH_ITS_RECORD },
   evidence: { holds: 'records of evidence about a thread', until: WITH_THE_THREAD },
 }

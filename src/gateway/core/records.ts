@@ -1,6 +1,7 @@
 import type { Decision } from '../../contract/agent.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { sha256 } from '../../domain/digest.ts'
+import type { Disclosures } from '../../domain/disclosure.ts'
 import type { Freezes } from '../../domain/freeze.ts'
 import type { MerkleTree } from '../../domain/merkle.ts'
 import type { Link, Session } from '../../domain/session.ts'
@@ -33,6 +34,8 @@ export interface Records {
   readonly comments: Comments
   /** One record per tenant, `all`: threads that were opened until this time may have been deleted. */
   readonly forgotten: { readonly opened_until: number }
+  /** By the number of a record of evidence: its disclosures after an erasure of some of them. */
+  readonly erased: Disclosures
   /** The first of equal waiting calls, by their common key (src/gateway/thread/equal-calls.ts). */
   readonly asked: { readonly thread_id: string }
   /** By SHA-256 of the proof. */

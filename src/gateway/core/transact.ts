@@ -6,7 +6,7 @@ import { StoreIndeterminate, StoreUnavailable } from '../../store/store.ts'
 import { chargeBytes, refuseOverBudget } from './budgets.ts'
 import { type ProofGuard, unauthenticated } from './caller.ts'
 import type { Deps, Enqueued } from './deps.ts'
-import { encodeEvidence, type EvidenceRecord } from './event-record.ts'
+import { discloseRecord, type EvidenceRecord } from './event-record.ts'
 import { publicReason } from './write-refusal.ts'
 import type { Notice } from './notice.ts'
 
@@ -154,14 +154,16 @@ function commitOf<T>(
   const guards = [...(plan.guards ?? []), ...outbox.guards]
   const writes = [...(plan.writes ?? []), ...outbox.writes]
   const key = keyNameIn(guards)
-  const events = evidence.map((record) => encodeEvidence(record, key))
+  const records = evidence.map((record) => discloseRecord(record, (bytes) => deps.random(bytes), key))
+  const events = records.map(({ body }) => body)
+  const disclosures = records.map((one) => one.disclosures)
   const actor = evidence[0]?.actor
   const charged =
     counted && actor !== undefined
-      ? chargeBytes(deps, { guards, writes, events }, { tenant, at: begun, actor })
+      ? chargeBytes(deps, { guards, writes, events, disclosures }, { tenant, at: begun, actor })
       : undefined
   const deadline = Math.min(deps.store.now() + deps.storeDeadlineMs, begun + LONGEST_ATTEMPT_MS, before - 1)
-  return { commit: { commitId: deps.nextCommitId(), deadline, guards, writes, events }, charged }
+  return { commit: { commitId: deps.nextCommitId(), deadline, guards, writes, events, disclosures }, charged }
 }
 
 /** The name of the key that proves the caller; undefined for a session and for a timer. */

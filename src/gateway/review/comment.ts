@@ -52,7 +52,8 @@ export async function comment(
       evidence: [
         record(deps.store.now(), reviewerNamed(caller.id), thread, {
           type: 'thread.commented',
-          details: { comment: text, via: caller.via },
+          details: { via: caller.via },
+          disclosed: { comment: text },
         }),
       ],
     }

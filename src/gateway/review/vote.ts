@@ -150,8 +150,9 @@ function said({ comment = '' }: Vote, what: string): string {
 
 function castRecord(thread: Thread, cast: Vote, displayed: Recorded | 'none'): EvidenceRecord {
   const { decision, via, groups, comment } = cast
-  const details = { decision, digest: thread.digest, via, groups, comment, displayed }
-  return record(cast.at, voterOf(cast), thread, { type: 'vote.cast', details })
+  const commented = saysSomething(comment ?? '') ? true : undefined
+  const details = { decision, digest: thread.digest, via, groups, commented, displayed }
+  return record(cast.at, voterOf(cast), thread, { type: 'vote.cast', details, disclosed: { comment } })
 }
 
 const voterOf = ({ reviewer }: Vote): Actor => reviewerNamed(reviewer)

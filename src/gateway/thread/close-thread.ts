@@ -52,7 +52,7 @@ function ended(
   if (status === 'rejected') throw new TypeError('a rejected thread cannot end again')
   const details = { was: status, risk, waited_ms: at - created_at }
   if (event.type !== 'review.withdrawn') return { type: event.type, details }
-  return { type: event.type, details: { ...details, reason: event.reason } }
+  return { type: event.type, details, disclosed: { reason: event.reason } }
 }
 
 /** Ends a thread whose approval is no longer valid, together with its proof. */

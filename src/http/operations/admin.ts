@@ -54,6 +54,7 @@ export const adminHandlers = (http: HttpDeps): Handlers<typeof ADMIN> => ({
       tenant: query.tenant,
       after: Number(query.after ?? 0),
       limit: Math.min(Number(query.limit ?? LIMITS.EVIDENCE_PAGE_ITEMS), LIMITS.EVIDENCE_PAGE_ITEMS),
+      disclosures: query.disclosures === 'true',
     }
     const lines = exportEvidence(gateway, range, { kind: caller.kind, id: caller.id })
     return answer(200, Readable.from(lines), { 'content-type': 'application/x-ndjson' })

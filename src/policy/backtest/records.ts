@@ -1,5 +1,6 @@
 import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import { RISKS, VERDICTS, type Risk, type Verdict } from '../../domain/decision.ts'
+import { commitmentOf, isDisclosures } from '../../domain/disclosure.ts'
 import { canonicalJson, leafHash } from '../../domain/digest.ts'
 import { NO_BUNDLE } from '../../domain/evidence.ts'
 
@@ -79,41 +80,54 @@ async function* eventsIn(
     at++
     const line = bytes.toString('utf8')
     if (line.trim() === '') continue
-    const { number, record } = readLine(line, at)
+    const { number, record, members } = readLine(line, at)
     const tenant = textOf(record, 'tenant')
     const before = last.get(tenant)
     if (before === undefined && number === 1) fromTheStart.add(tenant)
     if (before !== undefined && number !== before + 1)
       throw new ExportError(`line ${at}: record ${number} of tenant \`${tenant}\` follows ${before}`)
     last.set(tenant, number)
-    const event = eventOf(number, record)
+    const event = eventOf(number, record, members)
     if (event) yield event
   }
 }
 
-function readLine(line: string, at: number): { readonly number: number; readonly record: JsonObject } {
+interface Line {
+  readonly number: number
+  readonly record: JsonObject
+  /** The disclosed members; empty when the export has none of this record. */
+  readonly members: JsonObject
+}
+
+function readLine(line: string, at: number): Line {
   let parsed: unknown
   try {
     parsed = JSON.parse(line)
   } catch {
     throw new ExportError(`line ${at} is not JSON`)
   }
-  const { number, leaf_hash, record } = (parsed ?? {}) as Record<string, JsonValue | undefined>
+  const { number, leaf_hash, record, disclosures } = (parsed ?? {}) as Record<string, JsonValue | undefined>
   const foreign = new ExportError(`line ${at} is not a line of \`countersign evidence export\``)
   if (!Number.isSafeInteger(number) || typeof leaf_hash !== 'string' || !isObject(record)) throw foreign
   if (hashOf(record) !== leaf_hash)
     throw new ExportError(`line ${at}: record ${Number(number)} does not match its recorded hash`)
   if (!isWhole(record)) throw foreign
-  return { number: Number(number), record }
+  if (disclosures === undefined) return { number: Number(number), record, members: {} }
+  if (!isDisclosures(disclosures) || commitmentOf(disclosures) !== detailsOf(record)['commitment'])
+    throw new ExportError(
+      `line ${at}: the disclosures of record ${Number(number)} do not match its commitment`,
+    )
+  return { number: Number(number), record, members: disclosures.members }
 }
 
 /** True for a record with all members that the functions below read. */
 function isWhole(record: JsonObject): boolean {
   const { actor, details = {} } = record
   if (!isObject(actor) || !isObject(details) || textOf(record, 'tenant') === '') return false
-  const { reads = [] } = details
+  const { reads = [], missing = [] } = details
   const isList = Array.isArray(reads) && (reads as readonly JsonValue[]).every(isObject)
-  return isList && !Number.isNaN(Date.parse(textOf(record, 'at')))
+  const areNames = Array.isArray(missing) && missing.every((one) => typeof one === 'string')
+  return isList && areNames && !Number.isNaN(Date.parse(textOf(record, 'at')))
 }
 
 /**
@@ -136,11 +150,11 @@ const DECISIONS = [
   'review.revised',
 ]
 
-function eventOf(number: number, record: JsonObject): RecordedEvent | undefined {
+function eventOf(number: number, record: JsonObject, members: JsonObject): RecordedEvent | undefined {
   const type = textOf(record, 'type')
   const common = { number, at: Date.parse(textOf(record, 'at')), tenant: textOf(record, 'tenant') }
   const thread = textOf(record, 'thread_id')
-  if (DECISIONS.includes(type)) return decidedOf(record, { ...common, thread })
+  if (DECISIONS.includes(type)) return decidedOf(record, members, { ...common, thread })
   if (type === 'review.approved') return { kind: 'approved', ...common, thread }
   if (type === 'approval.collected') return { kind: 'used', ...common, thread }
   const unused = type === 'approval.revoked' || type === 'approval.released' || endedUnused(record, type)
@@ -156,6 +170,7 @@ function endedUnused(record: JsonObject, type: string): boolean {
 
 function decidedOf(
   record: JsonObject,
+  members: JsonObject,
   common: { readonly number: number; readonly at: number; readonly tenant: string; readonly thread: string },
 ): Decided | undefined {
   const details = detailsOf(record)
@@ -176,10 +191,23 @@ function decidedOf(
     risk,
     policy: textOf(details, 'policy'),
     isRevision: textOf(record, 'type') === 'review.revised',
-    reads: ((details['reads'] ?? []) as readonly JsonObject[]).map(readOf),
+    reads: readsOf(details, members),
     ...(thread === '' ? {} : { thread }),
     ...(claimedRisk && { claimedRisk }),
   }
+}
+
+const READS = 'reads.'
+
+/** The recorded fields. A field that is neither disclosed nor missing is unknown. */
+function readsOf(details: JsonObject, members: JsonObject): RecordedRead[] {
+  const { reads, missing = [] } = details
+  // a record of an earlier version has the values in the log
+  if (reads !== undefined) return (reads as readonly JsonObject[]).map(readOf)
+  const values = Object.entries(members).flatMap(([name, value]): RecordedRead[] =>
+    name.startsWith(READS) ? [{ field: name.slice(READS.length), state: 'value', value }] : [],
+  )
+  return [...values, ...(missing as readonly string[]).map((field) => ({ field, state: 'missing' }) as const)]
 }
 
 function readOf(read: JsonObject): RecordedRead {

@@ -52,7 +52,7 @@ describe('evidence', () => {
     ] as const) {
       await given(body)
       let lines = 0
-      const range = { tenant: 'acme', after: known, limit: 10_000 }
+      const range = { tenant: 'acme', after: known, limit: 10_000, disclosures: true }
       for await (const chunk of exportEvidence(world.app.deps, range, { kind: 'admin', id: 'admin' }))
         lines += chunk.split('\n').length - 1
       expect(lines).toBe(RECORDS)

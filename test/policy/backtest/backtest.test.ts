@@ -122,7 +122,7 @@ beforeEach(async () => {
 afterEach(() => world.close())
 
 const exported = async (): Promise<string> =>
-  (await world.admin('GET', 'evidence?tenant=acme&after=0&limit=10000')).text
+  (await world.admin('GET', 'evidence?tenant=acme&disclosures=true&after=0&limit=10000')).text
 
 /** The bundle of the world with a passage of a file replaced. */
 async function edited(path: string, from: string, to: string): Promise<CompiledSnapshot> {
@@ -317,7 +317,7 @@ describe('a backtest', () => {
       const loaded = await loadBundle(nested.policies)
       if (!loaded.ok) throw new Error('the bundle of the test does not check')
       const { events } = await readAll(
-        (await nested.admin('GET', 'evidence?tenant=acme&after=0&limit=100')).text,
+        (await nested.admin('GET', 'evidence?tenant=acme&disclosures=true&after=0&limit=100')).text,
       )
       const replay = createReplay(loaded.snapshot as CompiledSnapshot, true)
       const found: (string | undefined)[][] = []
@@ -583,7 +583,7 @@ describe('a replay is exact', () => {
     })
     try {
       await drive(await twin.agent(), twin)
-      const text = (await twin.admin('GET', 'evidence?tenant=acme&after=0&limit=10000')).text
+      const text = (await twin.admin('GET', 'evidence?tenant=acme&disclosures=true&after=0&limit=10000')).text
       const truth = (await readAll(text)).events.filter((one): one is Decided => one.kind === 'decided')
       const replay = createReplay(next, true)
       const found: (string | undefined)[] = []

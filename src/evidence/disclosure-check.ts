@@ -1,0 +1,72 @@
+import { isObject, type JsonObject, type JsonValue } from '../contract/json.ts'
+import { commitmentOf, isDisclosures } from '../domain/disclosure.ts'
+import { Ranges } from '../domain/ranges.ts'
+
+/** The commitments of an export, by what the export holds of their disclosures. */
+export interface DisclosureCounts {
+  /** Records with a commitment. */
+  readonly commitments: number
+  /** Records whose disclosures were given and match. */
+  readonly given: number
+  /** Records of which members were erased. */
+  readonly erased: number
+  /** Records whose disclosures were deleted when their time was over. */
+  readonly expired: number
+}
+
+/**
+ * Checks disclosures against the commitments of their records (docs/evidence.md). In an export with disclosures, a
+ * record of the log must explain each deletion: `disclosures.erased` names the records, and `disclosures.expired` the
+ * number up to which they were deleted.
+ */
+export class DisclosureCheck {
+  #commitments = 0
+  #given = 0
+  readonly #missing = new Ranges()
+  readonly #changed = new Ranges()
+  readonly #erased = new Ranges()
+  #expired = 0
+
+  /** The fault of a record, in words. @param number the number of the record */
+  take(number: number, record: JsonObject, disclosures: JsonValue | undefined): string | undefined {
+    const details = isObject(record['details']) ? record['details'] : {}
+    this.#note(record['type'], details)
+    const { commitment } = details
+    if (commitment === undefined)
+      return disclosures === undefined ? undefined : 'has disclosures, but no commitment to them'
+    this.#commitments += 1
+    if (disclosures === undefined) return void this.#missing.add(number)
+    if (!isDisclosures(disclosures) || commitmentOf(disclosures) !== commitment)
+      return 'has disclosures that do not match its commitment'
+    this.#given += 1
+    if (disclosures.erased !== undefined) this.#changed.add(number)
+    return undefined
+  }
+
+  end(): { readonly counts: DisclosureCounts; readonly faults: readonly string[] } {
+    const counts = {
+      commitments: this.#commitments,
+      given: this.#given,
+      erased: this.#changed.size,
+      expired: this.#missing.sizeUpTo(this.#expired),
+    }
+    const unsaid = this.#changed.without(this.#erased)
+    const lost = this.#given === 0 ? undefined : this.#missing.above(this.#expired)
+    return {
+      counts,
+      faults: [
+        ...(unsaid === undefined ? [] : [`no record says that disclosures of record ${unsaid} were erased`]),
+        ...(lost === undefined ? [] : [`no record says why record ${lost} has no disclosures`]),
+      ],
+    }
+  }
+
+  #note(type: JsonValue | undefined, details: JsonObject): void {
+    if (type === 'disclosures.expired') this.#expired = Math.max(this.#expired, Number(details['up_to']) || 0)
+    if (type !== 'disclosures.erased' || !Array.isArray(details['records'])) return
+    for (const range of details['records'] as readonly JsonValue[]) {
+      const [first, last] = Array.isArray(range) ? (range as readonly JsonValue[]) : []
+      if (typeof first === 'number' && typeof last === 'number') this.#erased.addRange(first, last)
+    }
+  }
+}
