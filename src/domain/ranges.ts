@@ -28,12 +28,6 @@ export class Ranges {
     )
   }
 
-  /** The first number above `most`. */
-  above(most: number): number | undefined {
-    const range = this.#ranges.find(({ last }) => last > most)
-    return range && Math.max(range.first, most + 1)
-  }
-
   /** The first number that the other ranges lack. */
   without(other: Ranges): number | undefined {
     for (const { first, last } of this.#ranges) {

@@ -3,11 +3,15 @@ import type { EventKind } from './kinds/event.ts'
 import { type DetailsOf, type Fields, optional, text } from './record/field.ts'
 import { ACCESS } from './kinds/access.ts'
 import { DECISIONS } from './kinds/decisions.ts'
+import { DISCLOSURES } from './kinds/disclosures.ts'
 import { REVIEWS } from './kinds/reviews.ts'
 import { WEBHOOKS } from './kinds/webhooks.ts'
 
 /** The table of events. `evidence verify`, the gateway's records and docs/evidence.md derive from it. */
-export const EVENTS = { ...DECISIONS, ...REVIEWS, ...WEBHOOKS, ...ACCESS } satisfies Record<string, EventKind>
+export const EVENTS = { ...DECISIONS, ...REVIEWS, ...WEBHOOKS, ...ACCESS, ...DISCLOSURES } satisfies Record<
+  string,
+  EventKind
+>
 
 export type EventType = keyof typeof EVENTS
 

@@ -107,7 +107,8 @@ export class Replay {
 
   #requireTenant({ tenant }: ReadEvent, { system }: EventKind): void {
     this.#tenant ??= tenant
-    requireThat((system === true) === (tenant === SYSTEM), `no record of \`${tenant}\` has this type`)
+    const isPossible = system === 'too' || (system === true) === (tenant === SYSTEM)
+    requireThat(isPossible, `no record of \`${tenant}\` has this type`)
     requireThat(
       tenant === this.#tenant,
       `it belongs to tenant \`${tenant}\`, but the first record belongs to \`${this.#tenant}\``,

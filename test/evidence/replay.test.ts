@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../../src/contract/json.ts'
+import type { JsonObject, JsonValue } from '../../src/contract/json.ts'
 import { displayedDigest, type ShownParts } from '../../src/domain/digest.ts'
 import { EVENTS, kindOf } from '../../src/events/events.ts'
 import { Replay } from '../../src/evidence/replay.ts'
@@ -129,6 +129,14 @@ const webhook = (
   details: JsonObject,
 ): JsonObject => record(`webhook.${what}`, { ...plain, by: 'admin:admin', details })
 const FORM = { format: 'event', payload: 'thin', url: 'https://hooks.example' }
+const lapsed = (up_to: number): JsonObject =>
+  record('disclosures.expired', { ...plain, by: 'gateway:timer', details: { up_to } })
+const erased = (records: JsonValue, members = 9): JsonObject =>
+  record('disclosures.erased', {
+    ...plain,
+    by: 'admin:admin',
+    details: { members, reason: 'asked for', records, threads: 0 },
+  })
 const WEBHOOK = webhook('created', { id: 'w', ...FORM })
 const SETTLED = { ...plain, by: 'gateway:webhooks' }
 const DELIVERY = { webhook: 'w', delivery: 'd1', attempts: 9, result: '500' }
@@ -452,6 +460,18 @@ const POSSIBLE: readonly [string, JsonObject[]][] = [
         thread_id: 'other',
         details: { by: ['allow_up_to', 'b'], rules: ['allow_up_to', 'b'] },
       }),
+    ],
+  ],
+  [
+    'disclosures that expired, and some that were erased',
+    [
+      lapsed(1),
+      erased([
+        [1, 1],
+        [3, 4],
+      ]),
+      lapsed(4),
+      erased([[1, 4]]),
     ],
   ],
   [
@@ -958,6 +978,20 @@ describe('an impossible history', () => {
       ],
       'its thread had expired',
     ],
+    ['disclosures that expired twice', [lapsed(3), lapsed(3)], 'those disclosures had expired before'],
+    ['an erasure of records backwards', [erased([[4, 3]])], 'its records are out of order'],
+    [
+      'an erasure of a record twice',
+      [
+        erased([
+          [1, 3],
+          [3, 4],
+        ]),
+      ],
+      'its records are out of order',
+    ],
+    ['an erasure of too little', [erased([[1, 3]], 2)], 'it erased fewer members than records'],
+    ['an erasure of something else', [erased([[1, '2']])], 'its `records` is not a list of pairs of numbers'],
     [
       'a reason beside its commitment',
       [

@@ -234,7 +234,7 @@ describe('secrets', () => {
         const report = { event_type: 'x', event_summary: 'canary-report', payload: { a: 'canary-data' } }
         await agent.event('a', report)
         const freeze = { tenant: 'acme', tool: 'pay', reason: 'canary-freeze' }
-        await own.admin('POST', 'freezes', { body: freeze })
+        await own.admin('POST', 'freeze', { body: freeze })
       })
       const [log, beside] = [JSON.stringify(lines.map(({ record }) => record)), JSON.stringify(lines)]
       const canaries = ['payload', 'comment', 'vote', 'withdrawal', 'report', 'data', 'freeze']

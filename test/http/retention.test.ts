@@ -8,12 +8,13 @@ import {
   edited,
   held,
   HOUR,
+  MINUTE,
   openWorld,
   type Reviewer,
   type World,
 } from '../gateway-fixture.ts'
 
-/** Threads are deleted at the end of their retention (docs/operations.md). */
+/** Threads and disclosures are deleted at the end of their retention (docs/data.md). */
 
 const DAY = 24 * HOUR
 const SHORT = edited('routing.yaml', 'unmatched: reject', 'retention: { threads: 10d }\nunmatched: reject')
@@ -100,5 +101,54 @@ describe('a thread that ended', () => {
     expect(await world.app.deps.store.count('acme', INDEX.threads)).toBe(1)
     await later(1)
     expect(await world.app.deps.store.count('acme', INDEX.threads)).toBe(0)
+  })
+})
+
+describe('disclosures', () => {
+  const given = async (): Promise<number[]> =>
+    (await world.allEvidence()).flatMap(({ number, disclosures }) => (disclosures ? [number] : []))
+  const expired = async (): Promise<unknown[]> =>
+    (await world.allEvidence()).flatMap(({ record }) =>
+      record.type === 'disclosures.expired' ? [record.details] : [],
+    )
+
+  it('are deleted 90 days after their record, and a record of evidence says so once a day', async () => {
+    await open({})
+    const { thread } = await held(bot)
+    await reject(thread)
+    await bot.submit('a', { tool_name: 'pay', payload: { amount: 5 } })
+    const before = await given()
+    expect(before.length).toBe(2)
+    await later(50)
+    await bot.submit('b', { tool_name: 'pay', payload: { amount: 5 } })
+    const last = (await world.allEvidence()).length
+    await later(39.9)
+    expect(await given()).toEqual([...before, last])
+    await later(1.2)
+    expect(await given()).toEqual([last])
+    expect(await expired()).toEqual([{ up_to: last - 1 }])
+    await later(0.5)
+    expect((await expired()).length).toBe(1)
+    await later(50)
+    expect(await given()).toEqual([])
+    expect(await expired()).toEqual([{ up_to: last - 1 }, { up_to: last }])
+  })
+
+  it('are deleted in small steps, which another process continues', async () => {
+    await open({})
+    for (let i = 0; i < 450; i++) await bot.submit('a', { tool_name: 'pay', payload: { amount: 5 } })
+    const all = (await given()).length
+    world.clock.advance(91 * DAY)
+    await world.due()
+    const left = (await given()).length
+    expect(left).toBeGreaterThan(0)
+    expect(left).toBeLessThan(all)
+    await world.restart()
+    for (let i = 0; i < 3; i++) {
+      world.clock.advance(MINUTE)
+      await world.due()
+    }
+    expect(await given()).toEqual([])
+    expect((await expired()).length).toBe(1)
   })
 })

@@ -35,8 +35,8 @@ export interface EventKind<L extends Fields = Fields, D extends Fields = Fields,
   /** The subject, if not a call. */
   readonly of?: string
   readonly by: readonly Who[]
-  /** True for records that only the evidence of `_system` contains. */
-  readonly system?: true
+  /** `true` for records that only the evidence of `_system` contains; `too` for those that it may contain. */
+  readonly system?: true | 'too'
   readonly logged: L
   readonly disclosed?: D
   /** Members of records that earlier versions wrote. */

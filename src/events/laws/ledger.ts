@@ -37,6 +37,8 @@ export interface Ledger {
   readonly broken: Set<string>
   readonly ruled: RuleVerdicts
   freezes: Freezes
+  /** The number up to which disclosures expired. */
+  expired: number
   /** The previous record. */
   last?: ReadEvent<JsonObject>
   /** The record that must be next, because the commit of the previous record wrote it as well. */
@@ -143,6 +145,7 @@ export function emptyLedger(): Ledger {
     broken: new Set(),
     ruled: new Map(),
     freezes: NEVER_FROZEN,
+    expired: 0,
     allowed: 0,
     rejected: 0,
   }

@@ -40,6 +40,13 @@ export const texts = field('is not a list of texts', (value): value is readonly 
 export const objects = field('is not a list of objects', (value): value is readonly JsonObject[] => {
   return isList(value) && value.every(isObject)
 })
+/** The first and the last of consecutive numbers. */
+export type Range = readonly [first: number, last: number]
+const isRange = (value: JsonValue): boolean =>
+  isList(value) && value.length === 2 && value.every((one) => Number.isSafeInteger(one))
+export const ranges = field('is not a list of pairs of numbers', (value): value is readonly Range[] => {
+  return isList(value) && value.every(isRange)
+})
 export const anything = field('is missing', (value): value is JsonValue => value !== undefined)
 
 /** An object whose members the law checks, or `none`. */

@@ -13,8 +13,9 @@ export type Purged =
   | 'freeze'
   | 'limit'
   | 'threads'
+  | 'disclosures'
 
-/** The id of the single entry for all freezes, or all ended threads, of a tenant. */
+/** The id of the single entry for all freezes, ended threads or old disclosures of a tenant. */
 export const ALL = 'all'
 
 /** A member of `INDEX.purge`. */

@@ -37,6 +37,7 @@ export const RECORD_LIFETIMES: Readonly<Record<RecordType, Lifetime>> = {
   freezes: { holds: 'freezes, and names that were ever frozen', until: FOR_EVER },
   tree: { holds: 'the Merkle tree over evidence', until: FOR_EVER },
   checkpoint: { holds: 'a signed checkpoint of evidence', until: FOR_EVER },
+  disclosed: { holds: 'the record up to which disclosures are deleted', until: FOR_EVER },
   erased: { holds: 'what an erasure left of the disclosures of a record', until: DISCLOSED },
   forgotten: { holds: 'the time until which threads may be deleted', until: FOR_EVER },
   instance: { holds: 'the last report of a gateway', until: 'an hour without a report' },

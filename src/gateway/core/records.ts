@@ -34,6 +34,11 @@ export interface Records {
   readonly comments: Comments
   /** One record per tenant, `all`: threads that were opened until this time may have been deleted. */
   readonly forgotten: { readonly opened_until: number }
+  /**
+   * One record per tenant, `all`: disclosures of the records up to `up_to` expired, and those up to `done` are deleted.
+   * Every commit that deletes or erases disclosures guards it.
+   */
+  readonly disclosed: { readonly up_to: number; readonly done: number }
   /** By the number of a record of evidence: its disclosures after an erasure of some of them. */
   readonly erased: Disclosures
   /** The first of equal waiting calls, by their common key (src/gateway/thread/equal-calls.ts). */

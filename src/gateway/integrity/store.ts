@@ -4,6 +4,7 @@ import { type Fault, type DumpEntry, type StoreArchive, untilStill } from '../..
 import { createLawCheck, nameOf } from '../../store/archive-laws.ts'
 import { checkAsked } from './asked.ts'
 import { checkCredentials, checkTimes } from './credentials.ts'
+import { checkDisclosures } from './disclosures.ts'
 import { checkEvidence, CLOCK_TOLERANCE_MS } from './evidence.ts'
 import { fault, type PartCheck } from './part.ts'
 import { checkSignIns } from './sign-ins.ts'
@@ -78,6 +79,7 @@ async function readPartition(archive: StoreArchive, partition: string): Promise<
   const laws = createLawCheck()
   const parts = [
     checkEvidence(partition, now),
+    checkDisclosures(),
     checkThreads(partition),
     checkAsked(),
     checkCredentials(now),

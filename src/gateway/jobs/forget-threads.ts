@@ -23,16 +23,24 @@ const EVERY_MS = 60_000
 /** Evidence marks that one commit deletes. A thread with more is deleted over several rounds. */
 const MARKS = 500
 
-/** Creates the tenant's entry for `forgetThreads`, once. */
+/** Creates the tenant's entries for `forgetThreads` and `forgetDisclosures`, once. */
 export async function beginForgetting(deps: Deps, tenant: string): Promise<void> {
   if (deps.forgetting.has(tenant)) return
   await transact(deps, tenant, async () => {
-    const known = await read(deps.store, tenant, 'forgotten', ALL)
-    if (known !== undefined) return { answer: undefined }
+    const [threads, disclosures] = await Promise.all([
+      read(deps.store, tenant, 'forgotten', ALL),
+      read(deps.store, tenant, 'disclosed', ALL),
+    ])
+    const now = deps.store.now()
     return {
       answer: undefined,
-      guards: [unchanged('forgotten', ALL, undefined)],
-      writes: [put('forgotten', ALL, { opened_until: 0 }), purgeAt('threads', ALL, deps.store.now())],
+      guards: [unchanged('forgotten', ALL, threads), unchanged('disclosed', ALL, disclosures)],
+      writes: [
+        ...(threads ? [] : [put('forgotten', ALL, { opened_until: 0 }), purgeAt('threads', ALL, now)]),
+        ...(disclosures
+          ? []
+          : [put('disclosed', ALL, { up_to: 0, done: 0 }), purgeAt('disclosures', ALL, now)]),
+      ],
     }
   })
   deps.forgetting.set(tenant, undefined)

@@ -1,4 +1,4 @@
-import { TIMER } from '../../domain/evidence.ts'
+import { SYSTEM, TIMER } from '../../domain/evidence.ts'
 import { createByteSemaphore } from '../core/byte-semaphore.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LIMITS } from '../../contract/limits.ts'
@@ -19,6 +19,7 @@ import { INDEX } from '../core/indexes.ts'
 import { endOverlap } from '../auth/keys.ts'
 import { endWhenOver, unlist } from '../auth/sessions.ts'
 import { beginForgetting, forgetThreads } from './forget-threads.ts'
+import { forgetDisclosures } from './forget-disclosures.ts'
 import { requeue } from './requeue.ts'
 import { sweepFrozen } from './sweep-frozen.ts'
 import { listTenants } from '../core/tenants.ts'
@@ -63,6 +64,11 @@ export async function runDue(deps: Deps, stop?: AbortSignal): Promise<number> {
     if (!stop?.aborted) await beginForgetting(own, tenant).catch((error: unknown) => failures.push(error))
     if (!stop?.aborted) await requeue(own, tenant).catch((error: unknown) => failures.push(error))
   }
+  // evidence of the gateway itself has disclosures too
+  if (!stop?.aborted)
+    await beginForgetting(own, SYSTEM)
+      .then(() => runIndex(own, SYSTEM, [INDEX.purge, purge], stop))
+      .catch((error: unknown) => failures.push(error))
   if (failures.length > 0) throw failures[0]
   return done
 }
@@ -172,6 +178,7 @@ const PURGES: Readonly<Record<Purged, Purge>> = {
   webhook: forgetDestination,
   freeze: sweepFrozen,
   threads: forgetThreads,
+  disclosures: forgetDisclosures,
   limit: (deps, _tenant, limit) =>
     Promise.resolve({ answer: undefined, writes: forgetWindow(limit, deps.store.now()) }),
 }

@@ -103,19 +103,23 @@ function checkBudgets(reader: Reader, doc: Doc): Partial<Budgets> {
   return Object.fromEntries(read)
 }
 
-/** Reads `retention`. Threads stay for 30 days by default, and for 8 days at least. */
+/** Reads `retention`. Each time has a default and a least value. */
 function checkRetention(reader: Reader, doc: Doc | undefined): Retention {
   const map = doc && readMap(reader, doc, '`retention`')
   if (!map) return DEFAULT_RETENTION
-  const { threads } = readKeys(reader, map, { what: '`retention`', optional: ['threads'] })
-  const threads_ms = threads && readDuration(reader, threads, '`threads`')
-  if (threads && threads_ms !== undefined && threads_ms < LEAST_RETENTION.threads_ms)
-    reader.report(
-      'bad-value',
-      threads,
-      `threads stay for at least ${duration(LEAST_RETENTION.threads_ms)}, because agents may ask about their proofs for as long`,
-    )
-  return { threads_ms: threads_ms ?? DEFAULT_RETENTION.threads_ms }
+  const keys = readKeys(reader, map, { what: '`retention`', optional: ['threads', 'disclosures'] })
+  const read = (name: 'threads' | 'disclosures', why: string): number => {
+    const key = keys[name]
+    const least = LEAST_RETENTION[`${name}_ms`]
+    const ms = key && readDuration(reader, key, `\`${name}\``)
+    if (key && ms !== undefined && ms < least)
+      reader.report('bad-value', key, `${name} stay for at least ${duration(least)}${why}`)
+    return ms ?? DEFAULT_RETENTION[`${name}_ms`]
+  }
+  return {
+    threads_ms: read('threads', ', because agents may ask about their proofs for as long'),
+    disclosures_ms: read('disclosures', ''),
+  }
 }
 
 function checkTimeZone(reader: Reader, doc: Doc): string | undefined {

@@ -108,8 +108,9 @@ export function routingSchema(groups: readonly string[]): JsonObject {
       timezone: text('An IANA name, such as Europe/Berlin; for time.*, from and until.'),
       levels: closed(RISKS, Object.fromEntries(RISKS.map((risk) => [risk, level]))),
       retention: {
-        ...closed([], { threads: DURATION }),
-        description: 'How long the gateway keeps threads after their end: 30d by default, 8d at least.',
+        ...closed([], { threads: DURATION, disclosures: DURATION }),
+        description:
+          'How long the gateway keeps threads after their end (30d by default, 8d at least), and disclosures after their record (90d by default, 1d at least).',
       },
       lists: {
         type: 'object',

@@ -46,7 +46,7 @@ const ROUTING: KeyOrder = {
   keys: keys('unmatched allow_up_to timezone levels retention lists budgets'),
   inside: {
     levels: { keys: RISKS, inside: Object.fromEntries(RISKS.map((risk) => [risk, LEVEL])) },
-    retention: { keys: keys('threads') },
+    retention: { keys: keys('threads disclosures') },
     budgets: { keys: BUDGET_NAMES },
   },
 }

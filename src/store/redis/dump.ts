@@ -186,8 +186,8 @@ async function* strayDisclosures(
     ])) as StreamEntry[]
     const [first, last] = [page[0]?.[0], page.at(-1)?.[0]]
     if (first === undefined || last === undefined) return
-    const range = (await connection.sendCommand(['XRANGE', events, first, last])) as StreamEntry[]
-    const known = new Set(range.map(([id]) => id))
+    const range = connection.sendCommand(['XRANGE', events, first, last])
+    const known = new Set((await unlessOfAnotherType<StreamEntry[]>(range))?.map(([id]) => id))
     for (const [id] of page)
       if (!known.has(id)) yield fault('S21', `event ${id} is missing, but its disclosures are there`)
     from = `(${last}`

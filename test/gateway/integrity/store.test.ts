@@ -54,6 +54,33 @@ describe('a store that only a gateway has written', () => {
     expect(report.counts.records).toBeGreaterThan(20)
   })
 
+  it('breaks no rule after disclosures expired, and then finds those without a reason (G17)', async () => {
+    const place = places.embedded()
+    const now = await played(place, async (world) => {
+      await playHistory(world, 3, 150)
+      world.clock.advance(91 * 24 * HOUR)
+      await world.due()
+      await playHistory(world, 4, 50)
+    })
+    const doctored = async (change: (entry: EventEntry) => EventEntry): Promise<string[]> => {
+      const report = await checked(await place.archive(clockAt(now)), (entry, partition) =>
+        entry.kind === 'event' && partition === 'acme' ? [change(entry)] : [entry],
+      )
+      return report.findings.map(({ law, what }) => `${law} ${what}`)
+    }
+    expect(await doctored((entry) => entry)).toEqual([])
+    const without = ({ disclosures: _, ...entry }: EventEntry): EventEntry => entry
+    expect(await doctored(without)).toEqual([
+      expect.stringMatching(/^G17 no record says why record \d+ has no/),
+    ])
+    const altered = await doctored((entry) =>
+      entry.disclosures === undefined
+        ? entry
+        : { ...entry, disclosures: entry.disclosures.replace('"members":{', '"members":{"more":1,') },
+    )
+    expect(altered[0]).toMatch(/^G17 evidence \d+ has disclosures that do not match its commitment$/)
+  })
+
   it('breaks no rule after its threads were deleted, and then finds no lost thread that is older', async () => {
     const place = places.embedded()
     const now = await played(place, async (world) => {
@@ -314,6 +341,26 @@ const DOCTORED: readonly [law: string, what: string, doctor: () => Doctor][] = [
     'G10',
     'comments without a thread',
     () => first('record', isType('comments'), (one) => [{ ...one, id: 'thr_00000000000000000000000000' }]),
+  ],
+  [
+    'G17',
+    'disclosures of another seed',
+    () =>
+      first(
+        'event',
+        ({ disclosures }) => disclosures !== undefined,
+        (one) => [{ ...one, disclosures: one.disclosures?.replace(/"seed":"..../, '"seed":"AAAA') ?? '' }],
+      ),
+  ],
+  [
+    'G17',
+    'disclosures that no erasure took',
+    () =>
+      first(
+        'event',
+        ({ disclosures }) => disclosures !== undefined,
+        ({ disclosures: _, ...one }) => [one],
+      ),
   ],
   [
     'G16',

@@ -91,17 +91,23 @@ describe('how a level is reviewed', () => {
   })
 })
 
-describe('the retention of threads', () => {
+describe('the retention of threads and disclosures', () => {
   const withRetention = (text: string) => bundle({ 'routing.yaml': `${text}\n${ROUTING}` })
 
-  it('is 30 days, or what the file says', async () => {
-    expect((await snapshotOf(bundle())).retention).toEqual({ threads_ms: 30 * 86_400_000 })
-    const files = withRetention('retention: { threads: 10d }')
-    expect((await snapshotOf(files)).retention).toEqual({ threads_ms: 10 * 86_400_000 })
+  it('is 30 and 90 days, or what the file says', async () => {
+    const days = (threads: number, disclosures: number) => ({
+      threads_ms: threads * 86_400_000,
+      disclosures_ms: disclosures * 86_400_000,
+    })
+    expect((await snapshotOf(bundle())).retention).toEqual(days(30, 90))
+    const files = withRetention('retention: { threads: 10d, disclosures: 1d }')
+    expect((await snapshotOf(files)).retention).toEqual(days(10, 1))
   })
 
   it('is never shorter than agents may ask about their proofs', async () => {
     const [first] = await diagnose(withRetention('retention: { threads: 7d }'))
     expect(first?.message).toContain('threads stay for at least 8d')
+    const [other] = await diagnose(withRetention('retention: { disclosures: 23h }'))
+    expect(other?.message).toContain('disclosures stay for at least 1d')
   })
 })

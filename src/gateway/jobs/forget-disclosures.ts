@@ -1,0 +1,104 @@
+import { TIMER } from '../../domain/evidence.ts'
+import type { Write } from '../../store/store.ts'
+import type { Deps } from '../core/deps.ts'
+import { record } from '../core/event-record.ts'
+import { ALL, purgeAt } from '../core/expiry-index.ts'
+import { INDEX } from '../core/indexes.ts'
+import { put, read, type Records, remove, unchanged, type Versioned } from '../core/records.ts'
+import type { Plan } from '../core/transact.ts'
+
+/*
+ * Deletes disclosures when their retention ends. A record of evidence first says up to which number, once a day. Then
+ * small commits delete them, so that a process that ends in between loses nothing: the next one continues. One instance
+ * works at a time, under the lease of the tenant's entry in `INDEX.purge`.
+ */
+
+/** Records of one commit. */
+const TOGETHER = 200
+/** Pause between two commits, because decisions come first. */
+const PAUSE_MS = 50
+/** Time until the next look, ms. */
+const EVERY_MS = 24 * 3_600_000
+/** Time until the next look while no bundle is in force, ms. */
+const WAIT_MS = 60_000
+
+type State = Records['disclosed']
+const NEVER: State = { up_to: 0, done: 0 }
+
+/** Deletes some disclosures, or records which ones expire, and plans the next step. */
+export async function forgetDisclosures(deps: Deps, tenant: string): Promise<Plan<void>> {
+  const retention = deps.policies.current()?.retention
+  const now = deps.store.now()
+  if (retention === undefined)
+    return { answer: undefined, writes: [purgeAt('disclosures', ALL, now + WAIT_MS)] }
+  const known = await read(deps.store, tenant, 'disclosed', ALL)
+  const { up_to, done } = known?.value ?? NEVER
+  if (done < up_to) return deleteSome(deps, tenant, known)
+  const last = await lastBefore(deps, tenant, { after: up_to, time: now - retention.disclosures_ms })
+  if (last <= up_to) return { answer: undefined, writes: [purgeAt('disclosures', ALL, now + EVERY_MS)] }
+  return {
+    answer: undefined,
+    guards: [unchanged('disclosed', ALL, known)],
+    writes: [put('disclosed', ALL, { up_to: last, done }), purgeAt('disclosures', ALL, now)],
+    evidence: [record(now, TIMER, { tenant }, { type: 'disclosures.expired', details: { up_to: last } })],
+  }
+}
+
+async function deleteSome(
+  deps: Deps,
+  tenant: string,
+  known: Versioned<State> | undefined,
+): Promise<Plan<void>> {
+  const { up_to, done } = known?.value ?? NEVER
+  const [events, rewritten] = await Promise.all([
+    deps.store.events(tenant, done, TOGETHER),
+    deps.store.range(tenant, INDEX.erased, { max: Math.min(up_to, done + TOGETHER), limit: TOGETHER }),
+  ])
+  const old = events.filter(({ number }) => number <= up_to)
+  const forgotten = old.flatMap(({ number, disclosures }): Write[] =>
+    disclosures === undefined ? [] : [{ op: 'forget', number }],
+  )
+  const last = old.length < TOGETHER ? up_to : (old.at(-1)?.number ?? up_to)
+  return {
+    answer: undefined,
+    guards: [unchanged('disclosed', ALL, known)],
+    writes: [
+      ...forgotten,
+      ...rewritten.flatMap(({ member }): Write[] => [
+        remove('erased', member),
+        { op: 'index', index: INDEX.erased, member },
+      ]),
+      put('disclosed', ALL, { up_to, done: last }),
+      purgeAt('disclosures', ALL, deps.store.now() + (last < up_to ? PAUSE_MS : EVERY_MS)),
+    ],
+  }
+}
+
+interface Since {
+  /** All records up to this number are older. */
+  readonly after: number
+  /** ms since 1970. */
+  readonly time: number
+}
+
+/** The number of the last record before the time. It searches in steps that double, then halve. */
+async function lastBefore(deps: Deps, tenant: string, { after, time }: Since): Promise<number> {
+  const olderAt = async (number: number): Promise<number | undefined> => {
+    const [event] = await deps.store.events(tenant, number - 1, 1)
+    if (event === undefined) return undefined
+    const { at } = JSON.parse(event.body) as { readonly at: string }
+    return Date.parse(at) < time ? event.number : undefined
+  }
+  let last = after
+  let step = 1
+  for (; step < Number.MAX_SAFE_INTEGER / 4; step *= 2) {
+    const older = await olderAt(last + step)
+    if (older === undefined) break
+    last = older
+  }
+  for (step = Math.floor(step / 2); step >= 1; step = Math.floor(step / 2)) {
+    const older = await olderAt(last + step)
+    if (older !== undefined) last = Math.max(last, older)
+  }
+  return last
+}
