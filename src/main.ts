@@ -112,6 +112,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'end a freeze, so that policy decides new calls again',
     load: () => import('./cli/client/freeze.ts').then((it) => ({ row: it.UNFREEZE, run: it.unfreeze })),
   },
+  erase: {
+    summary: 'erase the data of a task, a thread, an agent, or a value',
+    load: () => import('./cli/client/erase.ts').then((it) => ({ row: it.ERASE, run: it.erase })),
+  },
   webhooks: {
     summary: 'manage destinations of webhooks',
     load: () => import('./cli/client/webhooks.ts').then((it) => ({ row: it.WEBHOOKS, run: it.webhooks })),

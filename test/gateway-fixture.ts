@@ -297,7 +297,10 @@ export function sessionIn({ headers }: { readonly headers: Headers }): string | 
 export interface EvidenceLine {
   readonly number: number
   readonly leaf_hash: string
-  readonly disclosures?: { readonly members: Readonly<Record<string, unknown>> }
+  readonly disclosures?: {
+    readonly members: Readonly<Record<string, unknown>>
+    readonly erased?: readonly string[]
+  }
   readonly record: {
     readonly type: string
     readonly tenant: string

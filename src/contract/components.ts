@@ -5,6 +5,7 @@ import type * as agent from './agent.ts'
 import type * as checkpoint from './checkpoint.ts'
 import type * as display from './display.ts'
 import type * as precedents from './precedents.ts'
+import type * as erasure from './erasure.ts'
 import type * as freeze from './freeze.ts'
 import type * as health from './health.ts'
 import type * as reasons from './reasons.ts'
@@ -18,6 +19,7 @@ type Schemas = typeof admin &
   typeof checkpoint &
   typeof display &
   typeof precedents &
+  typeof erasure &
   typeof freeze &
   typeof health &
   typeof reasons &

@@ -6,6 +6,7 @@ import * as checkpoint from './checkpoint.ts'
 import * as display from './display.ts'
 import * as precedents from './precedents.ts'
 import { ERRORS } from './errors.ts'
+import * as erasure from './erasure.ts'
 import * as freeze from './freeze.ts'
 import * as health from './health.ts'
 import * as reasons from './reasons.ts'
@@ -39,6 +40,7 @@ const WHOLE = JSON.parse(
     ...schemasOf(reviewer),
     ...schemasOf(session),
     ...schemasOf(webhook),
+    ...schemasOf(erasure),
     ...schemasOf(freeze),
     ...schemasOf(checkpoint),
     ...schemasOf(admin),

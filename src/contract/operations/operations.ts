@@ -1,6 +1,7 @@
 /** Every endpoint of the API, in the order of the OpenAPI document. */
 import { ADMIN } from './admin.ts'
 import { AGENT } from './agent.ts'
+import { ERASURE } from './erasure.ts'
 import { FREEZE } from './freeze.ts'
 import { PUBLIC } from './public.ts'
 import { REVIEW } from './review.ts'
@@ -14,5 +15,6 @@ export const OPERATIONS = {
   ...ADMIN,
   ...PUBLIC,
   ...FREEZE,
+  ...ERASURE,
   ...WEBHOOKS,
 } as const

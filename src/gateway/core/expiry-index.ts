@@ -14,6 +14,7 @@ export type Purged =
   | 'limit'
   | 'threads'
   | 'disclosures'
+  | 'erasure'
 
 /** The id of the single entry for all freezes, ended threads or old disclosures of a tenant. */
 export const ALL = 'all'

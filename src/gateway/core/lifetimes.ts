@@ -38,6 +38,7 @@ export const RECORD_LIFETIMES: Readonly<Record<RecordType, Lifetime>> = {
   tree: { holds: 'the Merkle tree over evidence', until: FOR_EVER },
   checkpoint: { holds: 'a signed checkpoint of evidence', until: FOR_EVER },
   disclosed: { holds: 'the record up to which disclosures are deleted', until: FOR_EVER },
+  erasure: { holds: 'an erasure in progress, with what it names', until: 'it is done' },
   erased: { holds: 'what an erasure left of the disclosures of a record', until: DISCLOSED },
   forgotten: { holds: 'the time until which threads may be deleted', until: FOR_EVER },
   instance: { holds: 'the last report of a gateway', until: 'an hour without a report' },

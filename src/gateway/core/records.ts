@@ -2,6 +2,8 @@ import type { Decision } from '../../contract/agent.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { sha256 } from '../../domain/digest.ts'
 import type { Disclosures } from '../../domain/disclosure.ts'
+import type { Selection } from '../../domain/erasure.ts'
+import type { Range } from '../../events/record/field.ts'
 import type { Freezes } from '../../domain/freeze.ts'
 import type { MerkleTree } from '../../domain/merkle.ts'
 import type { Link, Session } from '../../domain/session.ts'
@@ -39,6 +41,8 @@ export interface Records {
    * Every commit that deletes or erases disclosures guards it.
    */
   readonly disclosed: { readonly up_to: number; readonly done: number }
+  /** One record per tenant, `all`: an erasure in progress (src/gateway/jobs/erasing.ts). */
+  readonly erasure: ErasureState
   /** By the number of a record of evidence: its disclosures after an erasure of some of them. */
   readonly erased: Disclosures
   /** The first of equal waiting calls, by their common key (src/gateway/thread/equal-calls.ts). */
@@ -68,6 +72,19 @@ export interface Records {
   readonly secret: { readonly value: string }
   /** In the system partition only, `key`: the admin keys in force (src/gateway/core/admin-keys.ts). */
   readonly admin: HolderRecord
+}
+
+/** What an erasure has still to do. */
+export interface ErasureState {
+  readonly selection: Selection
+  /** Threads to end and to delete. */
+  readonly threads: readonly string[]
+  /** All threads of the selection. */
+  readonly deleted: readonly string[]
+  /** True when deliveries about the selection are deleted. */
+  readonly deliveries: boolean
+  /** Records of evidence to rewrite, as pairs of first and last number. */
+  readonly records: readonly Range[]
 }
 
 export interface InstanceRecord {

@@ -104,7 +104,8 @@ function isOver(thread: Thread, before: number): boolean {
   return since !== undefined && since <= before && thread.due_at === undefined
 }
 
-async function deletionOf(deps: Deps, thread: Thread): Promise<Write[]> {
+/** The writes that delete a thread, or some of its evidence marks while it has many. */
+export async function deletionOf(deps: Deps, thread: Thread): Promise<Write[]> {
   const { tenant, thread_id: id, revision } = thread
   const evidence = INDEX.evidence(id)
   const marks = await deps.store.range(tenant, evidence, { limit: MARKS })

@@ -7,6 +7,7 @@ import type { HttpDeps } from '../core/deps.ts'
 import type { Answer, Handlers } from '../core/handler.ts'
 import { adminHandlers } from '../operations/admin.ts'
 import { agentHandlers } from '../operations/agent.ts'
+import { erasureHandlers } from '../operations/erasure.ts'
 import { freezeHandlers } from '../operations/freeze.ts'
 import { type Health, publicHandlers } from '../operations/public.ts'
 import { reviewHandlers } from '../operations/review.ts'
@@ -24,6 +25,7 @@ export function mountOperations(app: FastifyInstance, http: HttpDeps, health: He
     ...reviewHandlers(http),
     ...sessionHandlers(http),
     ...adminHandlers(http),
+    ...erasureHandlers,
     ...freezeHandlers,
     ...webhookHandlers(http),
     ...publicHandlers(http, health),

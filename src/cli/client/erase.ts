@@ -1,0 +1,89 @@
+import { createInterface } from 'node:readline/promises'
+import type { ErasureRequest, ErasureView } from '../../contract/erasure.ts'
+import { createApi } from './api-client.ts'
+import { API_FLAGS, NEEDS_ADMIN_KEY, reachAsAdmin } from './credentials.ts'
+import { command } from '../terminal/command.ts'
+import { CliFailure, usage } from '../terminal/failure.ts'
+import { type Asked, parse } from '../terminal/parse.ts'
+import { usageOf } from '../terminal/usage.ts'
+import { jsonOf } from '../terminal/visible-text.ts'
+
+export const ERASE = command({
+  name: 'erase',
+  says: `Erases the values and texts that are kept about a task, a thread, an agent, or a value of a field. It first
+    shows what it would delete, and asks. Calls that still wait are withdrawn. Evidence keeps a commitment to what was
+    erased, and one record of the erasure.`,
+  flags: {
+    tenant: { takes: 'TENANT', needed: true, says: 'the tenant whose data it is' },
+    task: { takes: 'TASK', says: 'all calls of this task' },
+    thread: { takes: 'THREAD', says: 'this thread' },
+    agent: { takes: 'AGENT', says: 'all calls of this agent' },
+    field: { takes: 'FIELD', says: 'calls with a value in this field, such as payload.customer.email' },
+    equals: { takes: 'VALUE', says: 'the value of --field' },
+    reason: {
+      takes: 'TEXT',
+      needed: true,
+      says: 'why; kept in evidence as long as the log, so it must not contain what is erased',
+    },
+    yes: { says: 'does not ask' },
+    ...API_FLAGS,
+  },
+  notes: `${NEEDS_ADMIN_KEY}
+Backups that were made before still contain the data.`,
+})
+
+/** `countersign erase`: shows the counts, asks, and erases. */
+export async function erase(args: readonly string[]): Promise<void> {
+  const { values } = parse(ERASE, args)
+  const body = requestOf(values)
+  const reach = reachAsAdmin(values.url)
+  const api = createApi(reach.url, reach.key)
+  if (!values.yes) {
+    console.error(`this erases ${textOf(await api.erase({ body: { ...body, preview: true } }))}`)
+    if (!(await isConfirmed())) throw new CliFailure('nothing was erased')
+  }
+  const erased = await api.erase({ body })
+  if (values.json) return console.log(jsonOf(erased))
+  console.log(`erased ${textOf(erased)}`)
+  console.error(
+    'backups that were made before still contain the data, as do freed pages of an embedded store until `countersign store compact`',
+  )
+}
+
+function requestOf(values: Asked<typeof ERASE>['values']): ErasureRequest {
+  const { tenant, task, thread, agent, field, equals, reason } = values
+  const chosen = [task, thread, agent, field].filter((one) => one !== undefined)
+  if (chosen.length !== 1 || (field === undefined) !== (equals === undefined))
+    throw usage('name one of --task, --thread, --agent, or --field with --equals', usageOf(ERASE))
+  return {
+    tenant,
+    reason,
+    ...(task === undefined ? {} : { task }),
+    ...(thread === undefined ? {} : { thread }),
+    ...(agent === undefined ? {} : { agent }),
+    ...(field === undefined || equals === undefined ? {} : { field, equals }),
+  }
+}
+
+function textOf({ records, members, threads, waiting, since, until }: ErasureView): string {
+  const days =
+    since === undefined || until === undefined ? '' : ` from ${since.slice(0, 10)} to ${until.slice(0, 10)}`
+  const held = waiting === 0 ? '' : `, ${waiting} of which still wait`
+  return `${counted(members, 'value')} in ${counted(records, 'record')} of evidence${days}, and ${counted(threads, 'thread')}${held}`
+}
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
+
+/** Asks on the terminal. Without a terminal, the answer is no. */
+async function isConfirmed(): Promise<boolean> {
+  if (!process.stdin.isTTY) {
+    console.error('to erase without a terminal, add --yes')
+    return false
+  }
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await lines.question('Erase? [y/N] ')).trim())
+  } finally {
+    lines.close()
+  }
+}

@@ -1,0 +1,14 @@
+/** The part of the admin API that erases data (docs/erase.md). */
+import type { Operations } from '../operation.ts'
+
+export const ERASURE = {
+  erase: {
+    method: 'POST',
+    path: '/api/admin/erasures',
+    access: 'admin',
+    summary: 'Erase the values and texts of a task, a thread, an agent, or a value of a field',
+    body: 'ErasureRequest',
+    answers: { 200: 'ErasureView' },
+    refusals: ['not_found', 'outcome_unknown'],
+  },
+} as const satisfies Operations

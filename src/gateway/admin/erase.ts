@@ -1,0 +1,196 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { GatewayError } from '../../contract/errors.ts'
+import type { JsonObject } from '../../contract/json.ts'
+import { readDisclosures } from '../../domain/disclosure.ts'
+import { hasValue, namesToErase, payloadHas, type Selection } from '../../domain/erasure.ts'
+import { Ranges } from '../../domain/ranges.ts'
+import type { Thread } from '../../domain/thread.ts'
+import { payloadPath } from '../../policy/language/payload-path.ts'
+import type { IndexEntry } from '../../store/store.ts'
+import { type Administrator, adminGuards } from '../auth/administrator.ts'
+import type { Deps } from '../core/deps.ts'
+import { disclosedEvents } from '../core/disclosures.ts'
+import { record } from '../core/event-record.ts'
+import { ALL, purgeAt } from '../core/expiry-index.ts'
+import { INDEX } from '../core/indexes.ts'
+import { put, read, revisionId, unchanged, unlessBroken } from '../core/records.ts'
+import { type Plan, storeCall, transact } from '../core/transact.ts'
+import { eraseSome } from '../jobs/erasing.ts'
+
+/*
+ * Erases what a selection names (docs/erase.md). A record of evidence comes first, as an intention that any later run
+ * finishes. The log keeps its commitments, and each erased member leaves its hash.
+ */
+
+export interface Erasure {
+  /** Records of evidence with erased members. */
+  readonly records: number
+  readonly members: number
+  /** Deleted threads; those that still wait are withdrawn first. */
+  readonly threads: number
+  readonly waiting: number
+  /** Times of the first and the last of these records, RFC 3339. */
+  readonly since?: string
+  readonly until?: string
+}
+
+interface Found extends Erasure {
+  readonly ranges: Ranges
+  readonly ids: readonly string[]
+}
+
+/** What `erase` would delete now. */
+export async function previewErasure(deps: Deps, tenant: string, selection: Selection): Promise<Erasure> {
+  const { ranges: _, ids: __, ...erasure } = await storeCall(() => find(deps, tenant, selection))
+  return erasure
+}
+
+/** @throws GatewayError `not_found` when nothing is held about the selection */
+export async function erase(
+  deps: Deps,
+  by: Administrator,
+  {
+    tenant,
+    selection,
+    reason,
+  }: { readonly tenant: string; readonly selection: Selection; readonly reason: string },
+): Promise<Erasure> {
+  await finish(deps, tenant)
+  const { ranges, ids, ...erasure } = await storeCall(() => find(deps, tenant, selection))
+  if (erasure.records + erasure.threads === 0)
+    throw new GatewayError('not_found', 'nothing is held about this selection')
+  const parts = inParts(ranges.pairs())
+  await transact(deps, tenant, async (): Promise<Plan<void>> => {
+    const known = await read(deps.store, tenant, 'erasure', ALL)
+    const now = deps.store.now()
+    const state = { selection, threads: ids, deleted: ids, deliveries: false, records: ranges.pairs() }
+    return {
+      answer: undefined,
+      guards: [unchanged('erasure', ALL, known), ...adminGuards(deps, by)],
+      writes: [put('erasure', ALL, state), purgeAt('erasure', ALL, now)],
+      evidence: parts.map((records, i) => {
+        const members = i === 0 ? erasure.members - countIn(parts.slice(1).flat()) : countIn(records)
+        const details = { members, reason, records, threads: i === 0 ? erasure.threads : 0 }
+        return record(now, by.actor, { tenant }, { type: 'disclosures.erased', details })
+      }),
+    }
+  })
+  await finish(deps, tenant)
+  return erasure
+}
+
+/** Finishes the erasure that has begun, if any. */
+async function finish(deps: Deps, tenant: string): Promise<void> {
+  while ((await storeCall(() => read(deps.store, tenant, 'erasure', ALL))) !== undefined)
+    await transact(deps, tenant, () => eraseSome(deps, tenant))
+}
+
+type Pairs = ReturnType<Ranges['pairs']>
+
+/** Pairs of one record of evidence, which stays far below the limit of an entry in the log. */
+const PAIRS = 1_000
+
+const inParts = (pairs: Pairs): Pairs[] =>
+  Array.from({ length: Math.max(1, Math.ceil(pairs.length / PAIRS)) }, (_, i) =>
+    pairs.slice(i * PAIRS, (i + 1) * PAIRS),
+  )
+
+const countIn = (pairs: Pairs): number => pairs.reduce((sum, [first, last]) => sum + last - first + 1, 0)
+
+const PAGE = 200
+
+async function find(deps: Deps, tenant: string, selection: Selection): Promise<Found> {
+  const threads = await threadsOf(deps, tenant, selection)
+  const ids = new Set(threads.map(({ thread_id }) => thread_id))
+  const ranges = new Ranges()
+  let members = 0
+  let times: { readonly since: string; readonly until: string } | undefined
+  for (let after = 0; ;) {
+    const events = await disclosedEvents(deps.store, tenant, after, PAGE)
+    for (const { number, body, disclosures } of events) {
+      const held = disclosures === undefined ? undefined : readDisclosures(disclosures)
+      if (held === undefined) continue
+      const about = JSON.parse(body) as About
+      if (!isSelected(about, held.members, selection, ids)) continue
+      const names = namesToErase(held.members, selection)
+      if (names.length === 0) continue
+      members += names.length
+      ranges.add(number)
+      times = { since: times?.since ?? about.at, until: about.at }
+    }
+    const last = events.at(-1)
+    if (last === undefined) break
+    after = last.number
+    await nextTurn()
+  }
+  const waiting = threads.filter(({ status }) => status === 'pending_review').length
+  const known = [...threads].map(({ thread_id }) => thread_id)
+  return { records: ranges.size, members, threads: known.length, waiting, ...times, ranges, ids: known }
+}
+
+/** The members of a record that say what it is about. */
+interface About {
+  readonly at: string
+  readonly actor: { readonly kind: string; readonly id: string }
+  readonly task_id?: string
+  readonly thread_id?: string
+}
+
+function isSelected(
+  { actor, task_id, thread_id }: About,
+  members: JsonObject,
+  selection: Selection,
+  threads: Set<string>,
+): boolean {
+  const isOwn =
+    'task' in selection
+      ? task_id === selection.task
+      : 'thread' in selection
+        ? thread_id === selection.thread
+        : 'agent' in selection
+          ? actor.kind === 'agent' && actor.id === selection.agent
+          : holds(members, selection)
+  // later records of a thread belong to it, also of a thread that was deleted before
+  if (isOwn && thread_id !== undefined) threads.add(thread_id)
+  return isOwn || (thread_id !== undefined && threads.has(thread_id))
+}
+
+function holds(
+  members: JsonObject,
+  { field, equals }: Extract<Selection, { readonly field: string }>,
+): boolean {
+  if (hasValue(members, field, equals)) return true
+  const { payload } = members
+  const path = payloadPath(field)
+  return path !== undefined && typeof payload === 'object' && payloadHas(payload as JsonObject, path, equals)
+}
+
+/** Threads of the selection that are still in the store. */
+async function threadsOf(deps: Deps, tenant: string, selection: Selection): Promise<Thread[]> {
+  const found: Thread[] = []
+  let after: IndexEntry | undefined
+  do {
+    const page = await deps.store.range(tenant, INDEX.threads, { limit: PAGE, ...(after && { after }) })
+    for (const { member } of page) {
+      const thread = await unlessBroken(read(deps.store, tenant, 'thread', member))
+      if (thread !== 'broken' && thread !== undefined && (await isOf(deps, thread.value, selection)))
+        found.push(thread.value)
+    }
+    after = page.at(-1)
+    await nextTurn()
+  } while (after !== undefined)
+  return found
+}
+
+async function isOf(deps: Deps, thread: Thread, selection: Selection): Promise<boolean> {
+  if ('task' in selection) return thread.task_id === selection.task
+  if ('thread' in selection) return thread.thread_id === selection.thread
+  if ('agent' in selection) return thread.agent === selection.agent
+  const path = payloadPath(selection.field)
+  if (path === undefined) return false
+  for (let number = 1; number <= thread.revision; number++) {
+    const revision = await read(deps.store, thread.tenant, 'revision', revisionId(thread.thread_id, number))
+    if (revision !== undefined && payloadHas(revision.value.payload, path, selection.equals)) return true
+  }
+  return false
+}

@@ -1,0 +1,171 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import type { ErasureView } from '../../../src/contract/erasure.ts'
+import { checkStore } from '../../../src/gateway/integrity/store.ts'
+import type { DumpEntry } from '../../../src/store/archive.ts'
+import { StoreUnavailable } from '../../../src/store/store.ts'
+import {
+  type Agent,
+  type Answer,
+  approved,
+  held,
+  newTask,
+  openWorld,
+  overriding,
+  type Reviewer,
+  type World,
+} from '../../gateway-fixture.ts'
+import { type Place, Places } from '../../store/places.ts'
+
+/** `countersign erase` (docs/erase.md): what it names is gone from everywhere, and evidence still verifies. */
+
+const places = new Places()
+afterAll(() => places.dispose())
+
+const WHO = 'eve "the" example\u00e9'
+const OTHER = 'frank example'
+
+interface Played {
+  readonly world: World
+  readonly bot: Agent
+  readonly ann: Reviewer
+}
+
+/** Ends the world also when the act fails, and returns the store's whole content. */
+async function played(place: Place, act: (played: Played) => Promise<void>): Promise<DumpEntry[]> {
+  const world = await openWorld({ openStore: (clock) => place.open(clock) })
+  try {
+    await act({ world, bot: await world.agent(), ann: await world.reviewer('ann') })
+  } finally {
+    await world.close()
+  }
+  const { now } = world.clock
+  const archive = await place.archive({ wall: () => now, monotonic: () => now })
+  try {
+    expect((await checkStore(archive)).findings).toEqual([])
+    const entries: DumpEntry[] = []
+    for (const partition of await archive.partitions())
+      for await (const entry of archive.dump(partition)) entries.push(entry)
+    return entries
+  } finally {
+    await archive.close()
+  }
+}
+
+const erase = (world: World, body: object): Promise<Answer<ErasureView>> =>
+  world.admin('POST', 'erasures', { body: { tenant: 'acme', reason: 'asked for it', ...body } })
+
+const reject = (ann: Reviewer, thread: string, comment: string): Promise<unknown> =>
+  ann.vote(thread, { decision: 'reject', revision: 1, comment })
+
+/** Every kind of call and text about `who`. */
+async function live({ world, bot, ann }: Played, who: string): Promise<Record<string, string>> {
+  const payload = { amount: 5, to: who }
+  await bot.submit(newTask(), { tool_name: 'pay', payload })
+  const waits = await held(bot, { payload: { amount: 500, to: who } })
+  const over = await held(bot, { payload: { amount: 501, to: who } })
+  const body = { comment: `Is ${who} known?` }
+  await ann.call('POST', `threads/${over.thread}/comments`, { body })
+  await reject(ann, over.thread, `No, not ${who}.`)
+  const done = await approved(bot, ann, { payload: { amount: 502, to: who } })
+  const event = { event_type: 'note', event_summary: `about ${who}`, payload: { to: who } }
+  await bot.event(newTask(), event)
+  expect(world.clock.now).toBeGreaterThan(0)
+  return { waits: waits.thread, over: over.thread, done: done.thread, task: over.task }
+}
+
+const formsOf = (text: string): string[] => [
+  text,
+  JSON.stringify(text).slice(1, -1),
+  JSON.stringify(JSON.stringify(text)).slice(3, -3),
+  Buffer.from(text).toString('base64').replace(/=*$/, ''),
+]
+
+const expectGone = (entries: readonly unknown[], text: string): void => {
+  const whole = entries.map((one) => JSON.stringify(one)).join('\n')
+  for (const form of formsOf(text)) expect(whole.includes(form), form).toBe(false)
+}
+
+describe.each(['embedded', 'redis'] as const)('an erasure in the %s store', (kind) => {
+  it('of a value leaves it nowhere, and everything else', async () => {
+    const entries = await played(await places.of(kind), async (all) => {
+      const { world, bot } = all
+      const hook = { tenant: 'acme', url: 'https://hooks.example/', payload: 'full' }
+      await world.admin('POST', 'webhooks', { body: hook })
+      const others = await live(all, OTHER)
+      const threads = await live(all, WHO)
+      const selection = { field: 'payload.to', equals: WHO }
+      const preview = await erase(world, { ...selection, preview: true })
+      expect(preview.body).toMatchObject({ threads: 3, waiting: 1 })
+      expect((await bot.poll({ thread_id: threads['waits'] ?? '' })).body.status).toBe('pending_review')
+      const { status, body } = await erase(world, selection)
+      expect(status).toBe(200)
+      expect(body).toEqual(preview.body)
+      for (const name of ['waits', 'over', 'done']) {
+        expect((await bot.poll({ thread_id: threads[name] ?? '' })).status).toBe(404)
+        expect((await bot.poll({ thread_id: others[name] ?? '' })).status).toBe(200)
+      }
+      const lines = await world.allEvidence()
+      expectGone(lines, WHO)
+      const [erased] = lines.filter(({ record }) => record.type === 'disclosures.erased')
+      expect(erased?.record.details).toMatchObject({
+        members: body.members,
+        reason: 'asked for it',
+        threads: 3,
+      })
+      expect(lines.filter(({ disclosures }) => disclosures?.erased !== undefined).length).toBe(body.records)
+      expect((await erase(world, selection)).status).toBe(404)
+    })
+    expectGone(entries, WHO)
+    expect(JSON.stringify(entries)).toContain(OTHER)
+  })
+
+  it.each(['task', 'thread', 'agent'] as const)('of one %s erases all of it', async (name) => {
+    const entries = await played(await places.of(kind), async (all) => {
+      await live(all, OTHER)
+      const { over = '', task = '' } = await live({ ...all, bot: await all.world.agent('other') }, WHO)
+      const selection = { task, thread: over, agent: 'other' }[name]
+      const { body } = await erase(all.world, { [name]: selection })
+      expect(body.threads).toBe(name === 'agent' ? 3 : 1)
+      const mine = (await all.world.allEvidence()).filter(({ record }) =>
+        name === 'agent' ? record.actor.id === 'other' : record.thread_id === over,
+      )
+      expect(mine.flatMap(({ disclosures }) => Object.keys(disclosures?.members ?? {}))).toEqual([])
+    })
+    if (name === 'agent') expectGone(entries, WHO)
+    expect(JSON.stringify(entries)).toContain(OTHER)
+  })
+
+  it('that a crash ends after any commit is finished by the timer', async () => {
+    for (let commits = 1; commits < 40; commits += 3) {
+      let left = Infinity
+      const place = await places.of(kind)
+      const entries = await played(
+        {
+          ...place,
+          open: async (clock) => {
+            const store = await place.open(clock)
+            return overriding(store, {
+              commit: (partition, commit) => {
+                if (partition === 'acme' && left-- <= 0) throw new StoreUnavailable('cut off')
+                return store.commit(partition, commit)
+              },
+            })
+          },
+        },
+        async (all) => {
+          await live(all, WHO)
+          left = commits
+          const { status } = await erase(all.world, { field: 'payload.to', equals: WHO })
+          left = Infinity
+          expect([200, 503]).toContain(status)
+          all.world.clock.advance(6_000)
+          for (let i = 0; i < 40; i++) {
+            all.world.clock.advance(6_000)
+            await all.world.due()
+          }
+        },
+      )
+      expectGone(entries, WHO)
+    }
+  })
+})
