@@ -20,9 +20,19 @@ const isValue = (value: JsonValue | undefined, equals: string): boolean =>
     ? value.some((one: JsonValue) => isValue(one, equals))
     : value !== undefined && (value === equals || (typeof value !== 'object' && String(value) === equals))
 
-/** True when the disclosed members have the value in the field. */
-export function hasValue(members: JsonObject, field: string, equals: string): boolean {
-  return isValue(members[`reads.${field}`], equals) || members[`digests.${field}`] === digestOf(equals)
+/** A value of a field, with the path of the field in a payload, if it is in one. */
+export interface FieldValue {
+  readonly field: string
+  readonly equals: string
+  readonly path: readonly (string | number)[] | undefined
+}
+
+/** True when the disclosed members have the value in the field, or the payload of a report has it. */
+export function isAbout(members: JsonObject, { field, equals, path }: FieldValue): boolean {
+  if (isValue(members[`reads.${field}`], equals) || members[`digests.${field}`] === digestOf(equals))
+    return true
+  const { payload } = members
+  return path !== undefined && isObject(payload) && payloadHas(payload, path, equals)
 }
 
 /** True when the value is anywhere in the text of the JSON value. */

@@ -42,7 +42,10 @@ export class DisclosureCheck {
     if (commitment === undefined)
       return disclosures === undefined ? undefined : 'has disclosures, but no commitment to them'
     this.#commitments += 1
-    if (disclosures === undefined) return void this.#missing.add(number)
+    if (disclosures === undefined) {
+      this.#missing.add(number)
+      return undefined
+    }
     if (!isDisclosures(disclosures) || commitmentOf(disclosures) !== commitment)
       return 'has disclosures that do not match its commitment'
     this.#given += 1

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../contract/json.ts'
+import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { type Checkpoint, readVerifierKey } from '../domain/checkpoint.ts'
 import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'
 import { linesOf, LongLine } from '../system/lines.ts'
@@ -265,9 +265,17 @@ class EvidenceCheck {
     if (isOther)
       this.#fault('integrity', `${name} does not belong to tenant \`${this.#tenant}\`, which owns the key`)
     if (faults.length > 0 || number !== due || isOther) this.#isWhole = false
-    const undisclosed = record && this.#disclosures.take(due, record, line.disclosures)
-    if (undisclosed) this.#fault('integrity', `${name} ${undisclosed}`)
+    if (record !== undefined) this.#compareDisclosures(name, due, { record, disclosures: line.disclosures })
     if (record !== undefined && this.#isWhole) this.#live(name, record)
+  }
+
+  #compareDisclosures(
+    name: string,
+    number: number,
+    { record, disclosures }: { readonly record: JsonObject; readonly disclosures: JsonValue | undefined },
+  ): void {
+    const broken = this.#disclosures.take(number, record, disclosures)
+    if (broken !== undefined) this.#fault('integrity', `${name} ${broken}`)
   }
 
   #live(name: string, record: JsonObject): void {

@@ -162,8 +162,8 @@ describe('countersign evidence', () => {
   }
 
   it('exports records, checkpoint and key, and verifies them without the gateway', async () => {
-    await run('freeze', 'acme', '--tool', 'shel.exec', '--reason', 'a text\u2028of two lines')
-    await run('unfreeze', 'acme', '--tool', 'shel.exec', '--reason', 'done')
+    await run('freeze', 'acme', '--tool', 'a tool\u2028of two lines', '--reason', 'odd')
+    await run('unfreeze', 'acme', '--tool', 'a tool\u2028of two lines', '--reason', 'done')
     const size = async (): Promise<number> =>
       Number((await run('evidence', 'checkpoint', '--tenant', 'acme')).out.split('\n')[1])
     const count = (await run('evidence', 'export', '--tenant', 'acme')).out.trim().split('\n').length
@@ -213,6 +213,7 @@ describe('countersign evidence', () => {
     const time = /^time (\S+)$/m.exec(note)?.[1] ?? ''
     return `  holds    signature     1 checkpoint, signed by this key.
   holds    integrity     ${count} records, each RFC 8785 JSON that matches its hash.
+                         The export has no disclosures to compare with its 2 commitments.
   holds    inclusion     The first ${count} match the newest checkpoint.
   unknown  consistency   Give earlier checkpoints too, to show that records were only added.
   holds    completeness  No number is missing, and every record follows from earlier ones:
@@ -251,14 +252,14 @@ This does not prove:
     const odd = String(
       readFileSync(join(directory, 'acme.ndjson'), 'utf8')
         .split('\n')
-        .findIndex((line) => line.includes('a text')) + 1,
+        .findIndex((line) => line.includes('a tool')) + 1,
     )
     const hidden = await runCli(
       ['evidence', 'prove', 'acme.ndjson', odd, '--key', 'acme.key', '--checkpoint', 'acme.checkpoint'],
       { cwd: directory },
     )
     expect((await verifyProof(file('odd.tlog-proof', hidden.out))).out).toContain(
-      'a text<U+2028>of two lines',
+      'a tool<U+2028>of two lines',
     )
     const forged = await verifyProof(file('2.tlog-proof', proof.out.replace('index 0', 'index 1')))
     expect([forged.code, forged.out, forged.err]).toEqual([
@@ -589,9 +590,9 @@ describe('countersign evidence export', () => {
   it.runIf(process.platform === 'linux')(
     'prints no control characters on a terminal, and the same records',
     async () => {
-      const bytes = await run('evidence', 'export', '--tenant', 'acme')
+      const bytes = await run('evidence', 'export', '--tenant', 'acme', '--disclosures')
       expect(bytes.out).toMatch(STEERS)
-      const command = `'${process.execPath}' '${MAIN}' evidence export --tenant acme`
+      const command = `'${process.execPath}' '${MAIN}' evidence export --tenant acme --disclosures`
       const options = { cwd: directory, env: { PATH: process.env['PATH'] ?? '', ...env } }
       const { stdout } = await promisify(execFile)('script', ['-qec', command, '/dev/null'], options)
       // a terminal ends its lines with a carriage return, too

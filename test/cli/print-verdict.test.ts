@@ -41,6 +41,9 @@ describe('the verdict on evidence', () => {
     expect(text({ disclosures })).toContain(
       '40 of 60 commitments came with disclosures, which match; 1 record had members erased; of 19 records they were deleted when their time was over.',
     )
+    expect(text({ disclosures: { ...disclosures, given: 0, erased: 0, expired: 0 } })).toContain(
+      'The export has no disclosures to compare with its 60 commitments.',
+    )
     expect(text({ disclosures: { ...disclosures, given: 60, erased: 0, expired: 0 } })).toContain(
       '60 of 60 commitments came with disclosures, which match.',
     )

@@ -157,11 +157,11 @@ describe('countersign store export and restore', () => {
     const { out } = await store(['export', '-', '--store', from.address])
     const { code, err } = await store(
       ['restore', '-', '--store', places.embedded().address],
-      out.replace('"version":1', '"version":2'),
+      out.replace('"version":2', '"version":3'),
     )
     expect([code, err]).toEqual([
       3,
-      'countersign: cannot restore: the backup has version 2 of its format, and this program reads version 1\n\nnothing was restored; restore it with the version of countersign that wrote it, or a newer one\n',
+      'countersign: cannot restore: the backup has version 3 of its format, and this program reads version 2\n\nnothing was restored; restore it with the version of countersign that wrote it, or a newer one\n',
     ])
   })
 

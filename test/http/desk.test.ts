@@ -109,9 +109,10 @@ describe('POST comments', () => {
         type: 'thread.commented',
         actor: { kind: 'reviewer', id: 'ann' },
         thread_id: thread,
-        details: { comment: 'looks fine', via: 'key' },
+        details: { via: 'key' },
       },
     ])
+    expect(records[0]?.disclosures?.members).toEqual({ comment: 'looks fine' })
     expect((await by('ann').show(thread)).body).toMatchObject({ votes: [], can_vote: { allowed: true } })
   })
 

@@ -62,7 +62,8 @@ describe('POST events, evidence', () => {
     }
     const records = await world.evidenceOf(() => bot.event(task, event))
     expect(records).toHaveLength(1)
-    expect(records[0]?.record).toMatchObject({ type: 'agent.event', task_id: task, details: event })
+    expect(records[0]?.record).toMatchObject({ type: 'agent.event', task_id: task })
+    expect(records[0]?.disclosures?.members).toEqual(event)
     expect(records[0]?.record.actor).toMatchObject({ kind: 'agent', id: 'bot' })
   })
 

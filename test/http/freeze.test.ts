@@ -381,7 +381,11 @@ describe('POST /api/admin/unfreeze', () => {
       await act('unfreeze', { agent: 'bot', reason: 'it was a test' })
     })
     expect(
-      records.map(({ record: { type, actor, details } }) => [type, actor.id, details?.['reason']]),
+      records.map(({ record: { type, actor }, disclosures }) => [
+        type,
+        actor.id,
+        disclosures?.members['reason'],
+      ]),
     ).toEqual([
       ['freeze.started', 'admin', REASON],
       ['freeze.ended', 'admin', 'it was a test'],

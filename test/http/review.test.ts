@@ -298,9 +298,10 @@ describe('POST votes', () => {
         actor: { kind: 'reviewer', id: 'ben' },
         thread_id: thread,
         revision: 1,
-        details: { decision: 'approve', digest, via: 'key', comment: 'Asked the customer.' },
+        details: { decision: 'approve', digest, via: 'key', commented: true },
       },
     ])
+    expect(records[0]?.disclosures?.members).toEqual({ comment: 'Asked the customer.' })
   })
 
   it('200 approved only by two distinct reviewers when two are required', async () => {

@@ -56,9 +56,10 @@ describe('POST threads/{thread_id}/withdrawals', () => {
         type: 'review.withdrawn',
         actor: { kind: 'agent', id: 'bot' },
         thread_id: thread,
-        details: { was: 'pending_review', reason: REASON },
+        details: { was: 'pending_review' },
       },
     ])
+    expect(records[0]?.disclosures?.members).toEqual({ reason: REASON })
     expect((await bot.poll({ thread_id: thread })).body).toMatchObject({
       status: 'rejected',
       message: MESSAGE,

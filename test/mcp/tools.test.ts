@@ -179,8 +179,8 @@ const ran = (): unknown[] =>
 const toldOfTools = async (): Promise<readonly unknown[]> =>
   (await world.allEvidence())
     .filter(({ record }) => record.type === 'agent.event')
-    .filter(({ record }) => record.details?.['event_type'] === 'mcp.tool.refused')
-    .map(({ record }) => (record.details?.['payload'] as { tool?: string } | undefined)?.tool)
+    .filter(({ disclosures }) => disclosures?.members['event_type'] === 'mcp.tool.refused')
+    .map(({ disclosures }) => (disclosures?.members['payload'] as { tool?: string } | undefined)?.tool)
 
 describe('a call is judged by the contract of its own tool', () => {
   it.each(['_run', '_private_search', 'search_', 'browser.click@v2', 'plain'])(

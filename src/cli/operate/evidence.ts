@@ -1,3 +1,4 @@
+import { type Chosen, chooseLines } from './evidence-about.ts'
 import { createApi } from '../client/api-client.ts'
 import { reachAsAdmin, URL_FLAG } from '../client/credentials.ts'
 import { proveOne, verifyProof } from './evidence-proof.ts'
@@ -16,9 +17,10 @@ export const EVIDENCE = command({
   subcommands: {
     export: {
       needs: ['tenant'],
-      flags: ['after'],
+      flags: ['after', 'disclosures', 'field', 'equals'],
       says: `Prints every evidence record of a tenant as NDJSON, in order. On a terminal it escapes hidden characters. The
-        tenant _system has the loads of policy and the reads of evidence.`,
+        tenant _system has the loads of policy and the reads of evidence. With --field and --equals, it prints what is
+        held about one value, such as the address of a person.`,
     },
     checkpoint: {
       needs: ['tenant'],
@@ -51,6 +53,9 @@ export const EVIDENCE = command({
   flags: {
     tenant: { takes: 'TENANT', says: 'the tenant whose evidence it is' },
     after: { takes: 'NUMBER', default: '0', says: 'begins after this record' },
+    disclosures: { says: 'adds the values and texts that evidence has a commitment to' },
+    field: { takes: 'FIELD', says: 'only calls with a value in this field, with their disclosures' },
+    equals: { takes: 'VALUE', says: 'the value of --field' },
     key: { takes: 'FILE', many: true, says: 'the kept key' },
     checkpoint: { takes: 'FILE', many: true, says: 'a kept checkpoint' },
     receipt: { takes: 'NUMBER:HASH', many: true, says: 'a kept receipt' },
@@ -80,10 +85,12 @@ async function exportAll(tenant: string, values: Values): Promise<void> {
   const reach = reachAsAdmin(values.url)
   const api = createApi(reach.url, reach.key)
   const from = wholeNumber(values.after, '--after')
+  const chosen = chosenIn(values)
+  const beside = values.disclosures || chosen !== undefined ? { disclosures: 'true' as const } : {}
   const copyAll = async (tell: Tell): Promise<number> => {
     for (let after = from; ;) {
-      const query = { tenant, after: String(after), limit: String(PAGE) }
-      const lines = await copyOut(await api.export_evidence({ query }))
+      const query = { tenant, after: String(after), limit: String(PAGE), ...beside }
+      const lines = await copyOut(await api.export_evidence({ query }), chosen)
       after += lines
       if (lines < PAGE) return after - from
       tell(`${counted(after - from)} records`)
@@ -93,6 +100,13 @@ async function exportAll(tenant: string, values: Values): Promise<void> {
   const isSeen = process.stdout.isTTY
   const records = await (isSeen ? copyAll(() => undefined) : withProgress('Exporting the evidence', copyAll))
   if (records === 0) console.error(`\`${tenant}\` has no evidence after record ${from}: nothing was exported`)
+}
+
+/** The filter of --field and --equals. */
+function chosenIn({ field, equals }: Values): Chosen | undefined {
+  if ((field === undefined) !== (equals === undefined))
+    throw usage('give --field and --equals together', usageOf(EVIDENCE, 'export'))
+  return field === undefined || equals === undefined ? undefined : chooseLines(field, equals)
 }
 
 async function newest(what: 'checkpoint' | 'key', tenant: string, { url, json }: Values): Promise<void> {
@@ -126,8 +140,8 @@ const NUMBER = /^[1-9][0-9]{0,14}$/
 
 const LINE_END = 0x0a
 
-/** Copies the stream as it arrives, and counts the lines. */
-async function copyOut(stream: AsyncIterable<Uint8Array>): Promise<number> {
+/** Copies the stream as it arrives, or only its chosen lines, and counts the lines. */
+async function copyOut(stream: AsyncIterable<Uint8Array>, chosen?: Chosen): Promise<number> {
   let lines = 0
   async function* linesCounted(): AsyncGenerator<Uint8Array> {
     for await (const chunk of stream) {
@@ -135,7 +149,8 @@ async function copyOut(stream: AsyncIterable<Uint8Array>): Promise<number> {
       yield chunk
     }
   }
-  await writeOut(process.stdout.isTTY ? forTheEye(linesCounted()) : linesCounted())
+  const copied = chosen === undefined ? linesCounted() : chosen(linesCounted())
+  await writeOut(process.stdout.isTTY ? forTheEye(copied) : copied)
   return lines
 }
 

@@ -73,6 +73,8 @@ function disclosed({ commitments, given, erased, expired }: Verdict['disclosures
     ...(erased === 0 ? [] : [`${counted(erased, 'record')} had members erased`]),
     ...(expired === 0 ? [] : [`of ${counted(expired, 'record')} they were deleted when their time was over`]),
   ]
+  if (given === 0 && gone.length === 0)
+    return [`The export has no disclosures to compare with its ${counted(commitments, 'commitment')}.`]
   const rest = gone.length === 0 ? '' : `; ${gone.join('; ')}`
   return [`${given} of ${counted(commitments, 'commitment')} came with disclosures, which match${rest}.`]
 }

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GatewayError } from '../../contract/errors.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { readDisclosures } from '../../domain/disclosure.ts'
-import { hasValue, namesToErase, payloadHas, type Selection } from '../../domain/erasure.ts'
+import { isAbout, namesToErase, payloadHas, type Selection } from '../../domain/erasure.ts'
 import { Ranges } from '../../domain/ranges.ts'
 import type { Thread } from '../../domain/thread.ts'
 import { payloadPath } from '../../policy/language/payload-path.ts'
@@ -149,20 +149,10 @@ function isSelected(
         ? thread_id === selection.thread
         : 'agent' in selection
           ? actor.kind === 'agent' && actor.id === selection.agent
-          : holds(members, selection)
+          : isAbout(members, { ...selection, path: payloadPath(selection.field) })
   // later records of a thread belong to it, also of a thread that was deleted before
   if (isOwn && thread_id !== undefined) threads.add(thread_id)
   return isOwn || (thread_id !== undefined && threads.has(thread_id))
-}
-
-function holds(
-  members: JsonObject,
-  { field, equals }: Extract<Selection, { readonly field: string }>,
-): boolean {
-  if (hasValue(members, field, equals)) return true
-  const { payload } = members
-  const path = payloadPath(field)
-  return path !== undefined && typeof payload === 'object' && payloadHas(payload as JsonObject, path, equals)
 }
 
 /** Threads of the selection that are still in the store. */

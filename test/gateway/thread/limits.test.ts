@@ -97,7 +97,12 @@ const spend = async (
   const { body } = await agent.submit(task, { tool_name: 'spend', payload: { amount, to } })
   return body.status
 }
-const limitsOf = ({ record }: EvidenceLine): unknown => record.details?.['limits']
+/** The logged limits, each with its disclosed amount. */
+const limitsOf = ({ record, disclosures }: EvidenceLine): unknown =>
+  ((record.details?.['limits'] ?? []) as readonly { readonly id: string }[]).map((one) => ({
+    amount: disclosures?.members[`amounts.${one.id}`],
+    ...one,
+  }))
 
 describe('a limit', () => {
   it('allows up to the last unit, then asks for review, and starts again after the window', async () => {
@@ -357,7 +362,7 @@ describe('an idle counter of a limit', () => {
     }
     world.clock.advance(33 * 24 * HOUR)
     await world.due()
-    // the look at ended threads has no end
-    expect((await purges()).map(({ member }) => member)).toEqual(['threads all'])
+    // the looks at ended threads and old disclosures have no end
+    expect((await purges()).map(({ member }) => member)).toEqual(['threads all', 'disclosures all'])
   })
 })

@@ -141,7 +141,9 @@ describe('AI SDK: a tool', () => {
     open().ran.push('ended')
   }
   const events = async (act: () => Promise<unknown>) =>
-    (await open().world.evidenceOf(act)).map(({ record }) => record.details?.['event_type'] ?? record.type)
+    (await open().world.evidenceOf(act)).map(
+      ({ record, disclosures }) => disclosures?.members['event_type'] ?? record.type,
+    )
 
   it('still streams a tool that streams, and reports it when the stream ends', async () => {
     const told = await events(async () => {

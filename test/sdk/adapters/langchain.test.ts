@@ -155,7 +155,7 @@ describe('LangChain: guardTool', () => {
       })
     })
     expect([events, open().ran]).toEqual([['half'], ['begun']])
-    expect(recorded.at(-1)?.record.details).toMatchObject({ event_type: 'tool.execution.completed' })
+    expect(recorded.at(-1)?.disclosures?.members).toMatchObject({ event_type: 'tool.execution.completed' })
   })
 
   it('guards every way in which LangChain runs a tool, and shows models the same schema', async () => {

@@ -82,7 +82,7 @@ export function recording({ ran }: Bench): Tool {
 }
 
 const reported = async ({ world }: Bench, act: () => Promise<unknown>): Promise<unknown[]> =>
-  (await world.evidenceOf(act)).flatMap(({ record }) => record.details?.['event_type'] ?? [])
+  (await world.evidenceOf(act)).flatMap(({ disclosures }) => disclosures?.members['event_type'] ?? [])
 
 export function adapterLaws(framework: string, wire: Wire): void {
   const open = openBench()

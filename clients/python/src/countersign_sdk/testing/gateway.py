@@ -53,23 +53,30 @@ class Gateway:
         return str(answer.json()["api_key"])
 
     def evidence(self, after: int = 0) -> list[dict[str, Any]]:
-        """Returns the tenant's evidence records, oldest first.
+        """Returns the tenant's evidence records, oldest first. ``details`` also has the disclosed members.
 
         after: the number of a record; only later records are returned.
         """
         found: list[dict[str, Any]] = []
         while True:
             last = found[-1]["number"] if found else after
-            answer = self._admin.get("/api/admin/evidence", params={"tenant": self.tenant, "after": str(last)})
+            params = {"tenant": self.tenant, "after": str(last), "disclosures": "true"}
+            answer = self._admin.get("/api/admin/evidence", params=params)
             answer.raise_for_status()
             lines = [json.loads(line) for line in answer.text.splitlines() if line]
             if not lines:
                 return found
-            found += [{"number": line["number"], **line["record"]} for line in lines]
+            found += [_record(line) for line in lines]
 
     def stop(self) -> None:
         """Ends the connections. Stops a gateway that `start_gateway` started, and deletes its store."""
         self._admin.close()
+
+
+def _record(line: dict[str, Any]) -> dict[str, Any]:
+    record = line["record"]
+    details = {**record.get("details", {}), **line.get("disclosures", {}).get("members", {})}
+    return {"number": line["number"], **record, "details": details}
 
 
 class _Started(Gateway):
