@@ -15,6 +15,8 @@ export interface Thread {
   readonly created_at: number
   /** Shortened subject, for lists. */
   readonly title?: string
+  /** The random key of the tags in place of sensitive values; absent in threads of earlier versions. */
+  readonly tag_key?: string
   /** The heading of the current revision; absent in threads of earlier versions. */
   readonly heading?: Heading
   /** The first value that made the rule fire that set the risk; absent without one, and in earlier versions. */

@@ -1,6 +1,6 @@
 import type { WebhookEvent } from '../contract/webhook.ts'
 import type { EventKind } from './kinds/event.ts'
-import { type DetailsOf, type Fields, optional, text } from './record/field.ts'
+import { type DetailsOf, type DisclosedOf, type Fields, optional, text } from './record/field.ts'
 import { ACCESS } from './kinds/access.ts'
 import { DECISIONS } from './kinds/decisions.ts'
 import { DISCLOSURES } from './kinds/disclosures.ts'
@@ -21,7 +21,7 @@ export type EventDetails<T extends EventType> = DetailsOf<(typeof EVENTS)[T]['lo
 }
 
 /** The members of the type that are kept beside the log. */
-export type EventDisclosed<T extends EventType> = DetailsOf<NonNullable<(typeof EVENTS)[T]['disclosed']>>
+export type EventDisclosed<T extends EventType> = DisclosedOf<NonNullable<(typeof EVENTS)[T]['disclosed']>>
 
 const KINDS = new Map<string, EventKind>(Object.entries(EVENTS))
 

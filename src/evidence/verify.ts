@@ -265,17 +265,17 @@ class EvidenceCheck {
     if (isOther)
       this.#fault('integrity', `${name} does not belong to tenant \`${this.#tenant}\`, which owns the key`)
     if (faults.length > 0 || number !== due || isOther) this.#isWhole = false
-    if (record !== undefined) this.#compareDisclosures(name, due, { record, disclosures: line.disclosures })
-    if (record !== undefined && this.#isWhole) this.#live(name, record)
+    if (record !== undefined) this.#read(name, due, { record, disclosures: line.disclosures })
   }
 
-  #compareDisclosures(
+  #read(
     name: string,
     number: number,
     { record, disclosures }: { readonly record: JsonObject; readonly disclosures: JsonValue | undefined },
   ): void {
     const broken = this.#disclosures.take(number, record, disclosures)
     if (broken !== undefined) this.#fault('integrity', `${name} ${broken}`)
+    if (this.#isWhole) this.#live(name, record)
   }
 
   #live(name: string, record: JsonObject): void {

@@ -8,8 +8,6 @@ export interface Field<T extends JsonValue = JsonValue, Optional extends boolean
   readonly otherwise: string
   readonly doc: string
   readonly optional: Optional
-  /** True for an object whose members are disclosed one by one. */
-  readonly each?: true
 }
 
 export type Fields = Readonly<Record<string, Field>>
@@ -65,8 +63,12 @@ export const object = <T extends JsonObject = JsonObject>(doc: string): Field<T,
   optional: false,
 })
 
-/** An object whose members are disclosed, and erased, one by one. */
-export const each = (doc: string): Field<JsonObject, true> => ({
+/** Members that are disclosed, and erased, one by one: `reads.payload.amount` for the field `reads`. */
+export interface Each extends Field<JsonObject, true> {
+  readonly each: true
+}
+
+export const each = (doc: string): Each => ({
   accepts: isObject,
   otherwise: 'is not an object',
   doc,
@@ -81,6 +83,13 @@ export const oneOf = <const T extends string>(values: readonly T[], doc: string)
   doc: `${doc}: ${values.map((one) => `\`${one}\``).join(', ')}`,
   optional: false,
 })
+
+/** The disclosed members that a verb writes. */
+export type DisclosedOf<F extends Fields> = DetailsOf<{
+  readonly [K in keyof F as F[K] extends Each ? never : K]: F[K]
+}> & {
+  readonly [K in keyof F as F[K] extends Each ? `${K & string}.${string}` : never]?: JsonValue
+}
 
 /** A member that some records of the kind lack. */
 export const optional = <T extends JsonValue>(one: Field<T>): Field<T, true> => ({ ...one, optional: true })

@@ -15,7 +15,6 @@ import { ALL, purgeAt } from '../core/expiry-index.ts'
 import { INDEX } from '../core/indexes.ts'
 import { put, read, revisionId, unchanged, unlessBroken } from '../core/records.ts'
 import { type Plan, storeCall, transact } from '../core/transact.ts'
-import { eraseSome } from '../jobs/erasing.ts'
 
 /*
  * Erases what a selection names (docs/erase.md). A record of evidence comes first, as an intention that any later run
@@ -45,7 +44,11 @@ export async function previewErasure(deps: Deps, tenant: string, selection: Sele
   return erasure
 }
 
-/** @throws GatewayError `not_found` when nothing is held about the selection */
+/**
+ * Records the erasure and what it has to do, which `finishErasure` does. An earlier erasure must be finished.
+ *
+ * @throws GatewayError `not_found` when nothing is held about the selection
+ */
 export async function erase(
   deps: Deps,
   by: Administrator,
@@ -55,18 +58,16 @@ export async function erase(
     reason,
   }: { readonly tenant: string; readonly selection: Selection; readonly reason: string },
 ): Promise<Erasure> {
-  await finish(deps, tenant)
   const { ranges, ids, ...erasure } = await storeCall(() => find(deps, tenant, selection))
   if (erasure.records + erasure.threads === 0)
     throw new GatewayError('not_found', 'nothing is held about this selection')
   const parts = inParts(ranges.pairs())
   await transact(deps, tenant, async (): Promise<Plan<void>> => {
-    const known = await read(deps.store, tenant, 'erasure', ALL)
     const now = deps.store.now()
     const state = { selection, threads: ids, deleted: ids, deliveries: false, records: ranges.pairs() }
     return {
       answer: undefined,
-      guards: [unchanged('erasure', ALL, known), ...adminGuards(deps, by)],
+      guards: [unchanged('erasure', ALL, undefined), ...adminGuards(deps, by)],
       writes: [put('erasure', ALL, state), purgeAt('erasure', ALL, now)],
       evidence: parts.map((records, i) => {
         const members = i === 0 ? erasure.members - countIn(parts.slice(1).flat()) : countIn(records)
@@ -75,14 +76,7 @@ export async function erase(
       }),
     }
   })
-  await finish(deps, tenant)
   return erasure
-}
-
-/** Finishes the erasure that has begun, if any. */
-async function finish(deps: Deps, tenant: string): Promise<void> {
-  while ((await storeCall(() => read(deps.store, tenant, 'erasure', ALL))) !== undefined)
-    await transact(deps, tenant, () => eraseSome(deps, tenant))
 }
 
 type Pairs = ReturnType<Ranges['pairs']>

@@ -43,7 +43,7 @@ interface Basis {
 export function basisOfDecision(decided: Decided): Basis {
   const { outcome, bundle } = decided
   const { rules, shadow, unknown } = ruleIds(outcome)
-  const { missing, masked, ...values } = valuesIn(decided)
+  const { missing, masked, values } = valuesIn(decided)
   return {
     details: {
       by: outcome.by,
@@ -67,42 +67,41 @@ export function basisOfDecision(decided: Decided): Basis {
       verdict: outcome.verdict,
     },
     disclosed: {
-      amounts: outcome.limits && amountsOf(outcome.limits),
       line: decided.line,
       nonce: decided.nonce,
       revision_id: decided.revisionId,
       ...values,
+      ...amountsOf(outcome.limits),
     },
   }
 }
 
+type Disclosed = EventDisclosed<'decision.allowed'>
+
 interface Values {
-  readonly reads: JsonObject
-  readonly digests: JsonObject
-  readonly payload_digest?: string
-  readonly action_hash?: string | undefined
+  readonly values: Disclosed
   readonly missing: readonly string[] | undefined
   readonly masked: readonly string[] | undefined
 }
 
 function valuesIn({ outcome, payload, payloadDigest, actionHash, sensitive }: Decided): Values {
-  const reads: Record<string, JsonValue> = {}
-  const digests: Record<string, JsonValue> = {}
+  const values: { -readonly [K in keyof Disclosed]: Disclosed[K] } = {}
   const missing: string[] = []
   const masked: string[] = []
   for (const { field, state, value, sensitive: isSensitive } of outcome.reads) {
     if (state === 'missing' || value === undefined) missing.push(field)
     else if (isSensitive) masked.push(field)
-    else if (isLong(value)) digests[field] = digestOf(value)
-    else reads[field] = value
+    else if (isLong(value)) values[`digests.${field}`] = digestOf(value)
+    else values[`reads.${field}`] = value
   }
   const isWhole = !sensitive && masked.length === 0
   // a hash of the action would let its reader test guesses of a sensitive value
   if (!isWhole) masked.push('payload', ...(actionHash === undefined ? [] : ['action_hash']))
-  const hashes = isWhole
-    ? { payload_digest: payloadDigest ?? digestOf(payload), action_hash: actionHash }
-    : undefined
-  return { reads, digests, ...hashes, missing: unlessEmpty(missing), masked: unlessEmpty(masked) }
+  else {
+    values.payload_digest = payloadDigest ?? digestOf(payload)
+    values.action_hash = actionHash
+  }
+  return { values, missing: unlessEmpty(missing), masked: unlessEmpty(masked) }
 }
 
 const unlessEmpty = (names: readonly string[]): readonly string[] | undefined =>
@@ -148,6 +147,8 @@ function limitsOf({ fired }: Outcome, uses: readonly LimitUse[]): JsonObject[] {
 }
 
 /** What the call adds to each limit. */
-function amountsOf(uses: readonly LimitUse[]): JsonObject {
-  return Object.fromEntries(uses.flatMap(({ id, amount, sensitive }) => (sensitive ? [] : [[id, amount]])))
+function amountsOf(uses: readonly LimitUse[] = []): Disclosed {
+  return Object.fromEntries(
+    uses.flatMap(({ id, amount, sensitive }) => (sensitive ? [] : [[`amounts.${id}`, amount]])),
+  )
 }

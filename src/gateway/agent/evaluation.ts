@@ -9,7 +9,7 @@ import { standingOf } from '../auth/standing.ts'
 import type { KnownFreezes } from '../core/caches.ts'
 import type { Caller, Standing } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { type EvidenceRecord, record } from '../core/event-record.ts'
+import { type EvidenceRecord, type Happened, record } from '../core/event-record.ts'
 import { makeHeading } from '../thread/heading.ts'
 import { epochNow } from '../thread/call-history.ts'
 import { basisOfDecision } from './decision-record.ts'
@@ -68,15 +68,14 @@ export function payloadOf(request: DecisionRequest): JsonObject {
   return (request.payload ?? {}) as JsonObject
 }
 
-/** The line that identifies the call to people. `scope` salts its sensitive values. */
+/** The line that identifies the call to people. @param key of the tags in place of sensitive values */
 export function headingFor(
-  deps: Deps,
   { basis: { snapshot }, submission: { request }, caller, outcome }: Evaluation,
-  scope: string,
+  key: string,
 ): Heading {
   const { tool_name: tool } = request
   const call = { tenant: caller.tenant, tool, payload: payloadOf(request), outcome }
-  return makeHeading(deps, snapshot, call, scope)
+  return makeHeading(snapshot, call, key)
 }
 
 export function decisionOf(
@@ -137,7 +136,7 @@ export function evidenceOf(
   })
   const { thread_id, revision } = held ?? {}
   const about = { tenant: caller.tenant, task_id: submission.taskId, thread_id, revision, tool: tool_name }
-  return record(at, agentNamed(caller.id), about, { type, details, disclosed })
+  return record(at, agentNamed(caller.id), about, { type, details, disclosed } as Happened<Decided>)
 }
 
 /** True for a tool whose allowed calls need a proof, unless the agent uses approvals without one. */

@@ -5,6 +5,7 @@ import type { Deps } from '../core/deps.ts'
 import { put, revisionId, unchanged } from '../core/records.ts'
 import { listThread } from '../thread/thread-indexes.ts'
 import { writeThread } from '../thread/thread-records.ts'
+import { newTagKey } from '../thread/mask-sensitive.ts'
 import type { Plan } from '../core/transact.ts'
 import { approving } from '../thread/approval-effects.ts'
 import { decisionOf, type Evaluation, evidenceOf, headingFor, payloadOf } from './evaluation.ts'
@@ -28,8 +29,9 @@ export function openApproved(deps: Deps, allowed: Evaluation): Plan<Decision> {
   const evaluation = { ...allowed, outcome }
   const { epoch, snapshot } = basis
   const thread_id = `thr_${deps.nextId()}`
-  const heading = headingFor(deps, evaluation, thread_id)
-  const { thread: opened, revision } = newThread(deps, evaluation, { thread_id, heading })
+  const tag_key = newTagKey(deps)
+  const heading = headingFor(evaluation, tag_key)
+  const { thread: opened, revision } = newThread(deps, evaluation, { thread_id, tag_key, heading })
   const approval = { at, epoch, rules: outcome.by }
   const { payload_digest: payloadDigest, nonce } = revision
   const asked = { thread_id, revision: 1, heading, payloadDigest, nonce }

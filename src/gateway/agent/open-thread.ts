@@ -6,6 +6,7 @@ import { askFirst } from '../thread/equal-calls.ts'
 import { put, revisionId, type RevisionRecord, unchanged } from '../core/records.ts'
 import { claimsOf, currentRevision, nonceOf, revisionRecord, writeThread } from '../thread/thread-records.ts'
 import { listThread } from '../thread/thread-indexes.ts'
+import { newTagKey } from '../thread/mask-sensitive.ts'
 import type { Plan } from '../core/transact.ts'
 import { asRepeat } from '../core/notice.ts'
 import type { Deps } from '../core/deps.ts'
@@ -16,8 +17,9 @@ import { chargesOf } from '../thread/limits.ts'
 export async function openThread(deps: Deps, evaluation: Evaluation): Promise<Plan<Decision>> {
   const { submission, outcome, guards } = evaluation
   const thread_id = `thr_${deps.nextId()}`
-  const heading = headingFor(deps, evaluation, thread_id)
-  const { thread: opened, revision } = newThread(deps, evaluation, { thread_id, heading })
+  const tag_key = newTagKey(deps)
+  const heading = headingFor(evaluation, tag_key)
+  const { thread: opened, revision } = newThread(deps, evaluation, { thread_id, tag_key, heading })
   const first = await askFirst(deps, opened)
   const thread: Thread = { ...opened, ...(first.repeats && { repeats: true }) }
   const payload = payloadOf(submission.request)
@@ -53,7 +55,11 @@ export async function openThread(deps: Deps, evaluation: Evaluation): Promise<Pl
 export function newThread(
   deps: Deps,
   evaluation: Evaluation,
-  { thread_id, heading }: { readonly thread_id: string; readonly heading: Heading },
+  {
+    thread_id,
+    tag_key,
+    heading,
+  }: Pick<Thread, 'thread_id'> & { readonly tag_key: string; readonly heading: Heading },
 ): { readonly thread: Thread; readonly revision: RevisionRecord } {
   const { caller, submission, outcome, history, at, bundle, basis } = evaluation
   const { request } = submission
@@ -85,6 +91,7 @@ export function newThread(
     path: action_hash === undefined ? 'v1' : 'v2',
     status: 'pending_review',
     created_at: at,
+    tag_key,
     votes: [],
     revision_ids: [],
     ...currentRevision(revision, chargesOf(outcome)),

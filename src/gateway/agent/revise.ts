@@ -9,7 +9,7 @@ import type { History, Outcome, Snapshot, ToolUse } from '../../policy/language/
 import { judge, requirePolicy } from '../thread/approval.ts'
 import type { Deps } from '../core/deps.ts'
 import { basisOfDecision } from './decision-record.ts'
-import { type EvidenceRecord, isoTime, record } from '../core/event-record.ts'
+import { type EvidenceRecord, type Happened, isoTime, record } from '../core/event-record.ts'
 import { type Caller, keyGuard } from '../core/caller.ts'
 import { freezeGuard, freezesNow, refuseFrozen } from '../core/freezes.ts'
 import { historyFor } from '../thread/call-history.ts'
@@ -17,6 +17,7 @@ import { standingOf } from '../auth/standing.ts'
 import { refuseWithoutRoom } from '../core/budgets.ts'
 import type { Heading } from '../../domain/heading.ts'
 import { makeHeading } from '../thread/heading.ts'
+import { tagKeyOf } from '../thread/mask-sensitive.ts'
 import { chargesOf, exceededBy, limitGuards } from '../thread/limits.ts'
 import { traceOf } from '../core/trace-context.ts'
 import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from '../core/records.ts'
@@ -87,14 +88,15 @@ async function attempt(
   const use = snapshot.useOf(caller.tenant, entry, read.value.tool)
   checkPayload({ snapshot, use }, read.value, request.revision)
   const payload = request.revision.request_payload as JsonObject
-  const { thread_id, tenant, tool, task_id: task } = read.value
+  const { tenant, tool, task_id: task } = read.value
   const history = await historyFor(deps, { snapshot, use }, { tenant, agent: caller.id, task, tool })
   const facts = { payload, at, task, use, history, exceeded }
   const call = callOf(caller, request.revision, facts)
   const raw = await judge(deps, snapshot, call)
   const outcome = withReasons(snapshot, call, tightenedRisk(read.value, raw))
   const bundle = snapshot.revision
-  const heading = makeHeading(deps, snapshot, { tenant, tool, payload, outcome }, thread_id)
+  const key = tagKeyOf(deps, read.value)
+  const heading = makeHeading(snapshot, { tenant, tool, payload, outcome }, key)
   const sensitive = (snapshot.tools.get(tool)?.sensitive.length ?? 0) > 0
   const evaluated = { outcome, heading, bundle, at, sensitive }
   const revision = nextRevision(read.value, request.revision, {
@@ -257,7 +259,8 @@ function evidenceOf(
     nonce: revision.nonce,
     requirement: revision.requirement,
   })
-  const revised = record(at, agentNamed(caller.id), thread, { type: 'review.revised', details, disclosed })
+  const event = { type: 'review.revised', details, disclosed } as Happened<'review.revised'>
+  const revised = record(at, agentNamed(caller.id), thread, event)
   if (thread.status !== 'rejected') return [revised]
   const policy: Actor = { kind: 'gateway', id: 'policy' }
   const why = { by: outcome.by, risk: outcome.risk }

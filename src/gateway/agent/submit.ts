@@ -1,4 +1,5 @@
 import type { Decision, DecisionRequest } from '../../contract/agent.ts'
+import { newTagKey } from '../thread/mask-sensitive.ts'
 import { defined } from '../../contract/defined.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { longTextErrors } from '../../contract/long-texts.ts'
@@ -176,7 +177,7 @@ function noticeOf(
   const { tool_name, workflow_name, task_label } = submission.request
   return {
     at,
-    heading: () => headingFor(deps, evaluation, deps.nextId()),
+    heading: () => headingFor(evaluation, newTagKey(deps)),
     payload: payloadOf(submission.request),
     ...defined({ trace: deps.origin?.span.context() }),
     body: {

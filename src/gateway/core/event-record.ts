@@ -1,9 +1,9 @@
-import { isObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
+import { defined } from '../../contract/defined.ts'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { canonicalJson } from '../../domain/digest.ts'
 import { commitmentTo, type Disclosures, SEED_BYTES } from '../../domain/disclosure.ts'
 import { type Actor, EVIDENCE_VERSION } from '../../domain/evidence.ts'
-import { type EventDetails, type EventDisclosed, type EventType, kindOf } from '../../events/events.ts'
-import type { Fields } from '../../events/record/field.ts'
+import type { EventDetails, EventDisclosed, EventType } from '../../events/events.ts'
 
 /**
  * Evidence (docs/evidence.md): one record for each event, written in the commit that causes the event. The stored text
@@ -92,24 +92,13 @@ export function discloseRecord(
   random: (bytes: number) => Uint8Array,
   keyName?: string,
 ): EncodedRecord {
-  const members = record.disclosed && membersIn(record.disclosed, kindOf(record.type)?.disclosed)
+  const members = record.disclosed && (defined(record.disclosed) as JsonObject)
   if (members === undefined || Object.keys(members).length === 0)
     return { body: encodeEvidence(record, keyName), disclosures: undefined }
   const seed = Buffer.from(random(SEED_BYTES)).toString('base64url')
   const details = { ...record.details, commitment: commitmentTo(members, seed) }
   const body = encodeEvidence({ ...record, details } as EvidenceRecord, keyName)
   return { body, disclosures: JSON.stringify({ members, seed } satisfies Disclosures) }
-}
-
-/** The members that are disclosed one by one: `reads.payload.amount`. */
-function membersIn(disclosed: object, fields: Fields = {}): JsonObject {
-  const members: Record<string, JsonValue> = {}
-  for (const [name, value] of Object.entries(disclosed) as [string, JsonValue | undefined][]) {
-    if (value === undefined) continue
-    if (fields[name]?.each !== true || !isObject(value)) members[name] = value
-    else for (const key of Object.keys(value)) members[`${name}.${key}`] = value[key] as JsonValue
-  }
-  return members
 }
 
 /**

@@ -14,6 +14,8 @@ export interface Notice {
   readonly at: number
   /** The payload, when the thread's record does not contain it yet. */
   readonly payload?: JsonObject
+  /** The key of the tags in place of sensitive values, for an event of a thread. */
+  readonly tag_key?: string | undefined
   /** Makes the heading of a call that was decided at once. Most tenants have no destination that reads it. */
   readonly heading?: () => Heading
   /** The trace that each delivery links to. */
@@ -50,6 +52,7 @@ export function threadNotice(
   return {
     at,
     trace: traceOf(thread),
+    tag_key: thread.tag_key,
     body: {
       type,
       tenant_id: thread.tenant,

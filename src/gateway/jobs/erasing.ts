@@ -11,7 +11,7 @@ import { ALL, neverPurge, purgeAt } from '../core/expiry-index.ts'
 import { freezesNow } from '../core/freezes.ts'
 import { INDEX } from '../core/indexes.ts'
 import { put, read, type Records, remove, unchanged, type Versioned } from '../core/records.ts'
-import type { Plan } from '../core/transact.ts'
+import { type Plan, storeCall, transact } from '../core/transact.ts'
 import { endOfReview } from '../thread/close-thread.ts'
 import { settleThread } from '../thread/settle-thread.ts'
 import { deletionOf } from './forget-threads.ts'
@@ -29,6 +29,12 @@ const TOGETHER = 50
 const MOST_WRITES = 2_000
 /** Time after which another instance continues, ms. */
 const LEASE_MS = 5_000
+
+/** Finishes the erasure that has begun, if any. @throws GatewayError as `transact` does */
+export async function finishErasure(deps: Deps, tenant: string): Promise<void> {
+  while ((await storeCall(() => read(deps.store, tenant, 'erasure', ALL))) !== undefined)
+    await transact(deps, tenant, () => eraseSome(deps, tenant))
+}
 
 /** Does the next step. */
 export async function eraseSome(deps: Deps, tenant: string): Promise<Plan<void>> {

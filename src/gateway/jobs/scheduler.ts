@@ -53,23 +53,24 @@ export async function runDue(deps: Deps, stop?: AbortSignal): Promise<number> {
   const own = { ...deps, outboxRoom: createByteSemaphore() }
   let done = 0
   const failures: unknown[] = []
-  for (const tenant of await listTenants(deps)) {
-    for (const due of DUE) {
-      if (stop?.aborted) break
-      try {
-        done += await runIndex(own, tenant, due, stop)
-      } catch (error) {
-        failures.push(error)
-      }
+  /** Adds the number of items, if the work counts them. */
+  const attempt = async (work: () => Promise<unknown>): Promise<void> => {
+    if (stop?.aborted) return
+    try {
+      const items = await work()
+      if (typeof items === 'number') done += items
+    } catch (error) {
+      failures.push(error)
     }
-    if (!stop?.aborted) await beginForgetting(own, tenant).catch((error: unknown) => failures.push(error))
-    if (!stop?.aborted) await requeue(own, tenant).catch((error: unknown) => failures.push(error))
+  }
+  for (const tenant of await listTenants(deps)) {
+    for (const due of DUE) await attempt(() => runIndex(own, tenant, due, stop))
+    await attempt(() => beginForgetting(own, tenant))
+    await attempt(() => requeue(own, tenant))
   }
   // evidence of the gateway itself has disclosures too
-  if (!stop?.aborted)
-    await beginForgetting(own, SYSTEM)
-      .then(() => runIndex(own, SYSTEM, [INDEX.purge, purge], stop))
-      .catch((error: unknown) => failures.push(error))
+  await attempt(() => beginForgetting(own, SYSTEM))
+  await attempt(() => runIndex(own, SYSTEM, [INDEX.purge, purge], stop))
   if (failures.length > 0) throw failures[0]
   return done
 }

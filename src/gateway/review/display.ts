@@ -117,16 +117,15 @@ function isOptional(deps: Deps, { risk }: Thread, { record, shown }: Revisions, 
 }
 
 async function revisionsOf(deps: Deps, caller: Caller, thread: Thread): Promise<Revisions> {
-  const { thread_id, tenant, tool, revision } = thread
+  const { thread_id, tenant, revision } = thread
   const [record, previous] = await Promise.all(
     [revision, revision - 1].map((number) =>
       read(deps.store, tenant, 'revision', revisionId(thread_id, number)),
     ),
   )
   if (record === undefined) throw new TypeError('a thread without its revision')
-  const { payload } = record.value
   const shown = {
-    ...shownPayload(deps, caller, { thread_id, tool, payload }),
+    ...shownPayload(deps, caller, thread, record.value),
     pictures: picturesOf(record.value),
   }
   return { record: record.value, previous: previous?.value, shown }

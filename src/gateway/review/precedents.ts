@@ -99,11 +99,11 @@ interface Shown {
 }
 
 async function revisionOf(deps: Deps, caller: Caller, thread: Thread): Promise<Shown | undefined> {
-  const { tenant, thread_id, tool, revision } = thread
+  const { tenant, thread_id, revision } = thread
   const record = await read(deps.store, tenant, 'revision', revisionId(thread_id, revision))
   if (record === undefined) return undefined
   const { payload } = record.value
-  const { payload: shown, masked } = shownPayload(deps, caller, { thread_id, tool, payload })
+  const { payload: shown, masked } = shownPayload(deps, caller, thread, record.value)
   const hidden = masked.map((pointer) =>
     (pointer.split('/')[1] ?? '').replaceAll('~1', '/').replaceAll('~0', '~'),
   )

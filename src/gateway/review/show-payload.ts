@@ -1,9 +1,10 @@
 import { LIMITS } from '../../contract/limits.ts'
 import type { Picture, ThreadView } from '../../contract/reviewer.ts'
 import { checkPicture, type CheckedPicture } from '../../domain/picture.ts'
+import type { Thread } from '../../domain/thread.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { hideSensitive } from '../thread/mask-sensitive.ts'
+import { hideSensitive, tagKeyOf } from '../thread/mask-sensitive.ts'
 import type { RevisionRecord } from '../core/records.ts'
 
 /**
@@ -14,10 +15,11 @@ import type { RevisionRecord } from '../core/records.ts'
 export function shownPayload(
   deps: Deps,
   caller: Caller,
-  { thread_id, tool, payload }: Pick<RevisionRecord, 'payload'> & { thread_id: string; tool: string },
+  thread: Pick<Thread, 'thread_id' | 'tag_key' | 'tool'>,
+  { payload }: Pick<RevisionRecord, 'payload'>,
 ): Pick<ThreadView, 'payload' | 'masked'> {
   if (caller.via === 'key') return { payload: payload as ThreadView['payload'], masked: [] }
-  const shown = hideSensitive(deps, thread_id, { tool, payload })
+  const shown = hideSensitive(deps, tagKeyOf(deps, thread), { tool: thread.tool, payload })
   return { payload: shown.payload as ThreadView['payload'], masked: [...shown.masked] }
 }
 

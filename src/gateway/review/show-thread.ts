@@ -126,11 +126,10 @@ async function revisionsOf(deps: Deps, caller: Caller, thread: Thread): Promise<
 function payloadFor(
   deps: Deps,
   caller: Caller,
-  { thread_id, tool }: Thread,
+  thread: Thread,
   revision: RevisionRecord,
 ): Pick<ThreadView, 'payload' | 'masked' | 'pictures'> {
-  const { payload } = revision
-  return { ...shownPayload(deps, caller, { thread_id, tool, payload }), pictures: picturesOf(revision) }
+  return { ...shownPayload(deps, caller, thread, revision), pictures: picturesOf(revision) }
 }
 
 async function commentsOf(

@@ -2,7 +2,6 @@ import type { JsonObject } from '../../contract/json.ts'
 import { type Heading, headingOf, hideFields } from '../../domain/heading.ts'
 import { isSensitive } from '../../policy/language/sensitive.ts'
 import type { Outcome, Snapshot } from '../../policy/language/snapshot.ts'
-import type { Deps } from '../core/deps.ts'
 import { tagger } from './mask-sensitive.ts'
 
 export interface Headed {
@@ -13,19 +12,18 @@ export interface Headed {
 }
 
 /**
- * The heading of a call, by the policy that decided it. Equal sensitive values have equal tags within `scope`, a
- * thread, so that a changed value in a revision is visible.
+ * The heading of a call, by the policy that decided it. Equal sensitive values have equal tags under the key
+ * of a thread, so that a changed value in a revision is visible.
  */
 export function makeHeading(
-  deps: Deps,
   snapshot: Snapshot | undefined,
   { tenant, tool, payload, outcome: { by, fired } }: Headed,
-  scope: string,
+  key: string,
 ): Heading {
   if (snapshot === undefined || !snapshot.knows(tenant, tool)) return bareHeading(tool)
   const enforced = fired.filter(({ mode }) => mode === 'enforced')
   const places = enforced.flatMap(({ because = [] }) => because.map(({ field }) => field))
-  return snapshot.headingOf({ tool, payload }, { by, places }, tagger(deps, scope))
+  return snapshot.headingOf({ tool, payload }, { by, places }, tagger(key))
 }
 
 /** The heading of an older thread without a stored heading, or of a tool that no policy knows. */

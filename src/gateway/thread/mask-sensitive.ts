@@ -13,18 +13,31 @@ export interface Proposed {
 
 /**
  * The payload with tags in place of the values that the tool's contract marks as sensitive; without a contract, in
- * place of all values. Equal values have equal tags only within `scope`.
+ * place of all values. Equal values have equal tags only under one key.
  */
-export function hideSensitive(deps: Deps, scope: string, { tool, payload }: Proposed): Masked {
+export function hideSensitive(deps: Deps, key: string, { tool, payload }: Proposed): Masked {
   const sensitive = deps.policies.current()?.tools.get(tool)?.sensitive
-  return maskPayload(payload, sensitive, tagger(deps, scope))
+  return maskPayload(payload, sensitive, tagger(key))
 }
 
 /** Creates the function that turns sensitive values into tags. */
-export function tagger(deps: Pick<Deps, 'commitmentSecret'>, scope: string): (value: JsonValue) => string {
+export function tagger(key: string): (value: JsonValue) => string {
   return (value) => {
-    const text = JSON.stringify([scope, canonicalJson(value)])
-    const digest = createHmac('sha256', deps.commitmentSecret).update(text).digest('hex')
+    const digest = createHmac('sha256', key).update(canonicalJson(value)).digest('hex')
     return `[hidden ${digest.slice(0, TAG_CHARS)}]`
   }
+}
+
+const KEY_BYTES = 16
+
+/** A key that ends with its thread, so that nobody can test guesses of a value with a tag afterwards. */
+export const newTagKey = (deps: Pick<Deps, 'random'>): string =>
+  Buffer.from(deps.random(KEY_BYTES)).toString('base64url')
+
+/** The key of a thread's tags. A thread of an earlier version has a key that follows from its id. */
+export function tagKeyOf(
+  deps: Pick<Deps, 'commitmentSecret'>,
+  { tag_key, thread_id }: { readonly tag_key?: string | undefined; readonly thread_id: string },
+): string {
+  return tag_key ?? createHmac('sha256', deps.commitmentSecret).update(thread_id).digest('base64url')
 }

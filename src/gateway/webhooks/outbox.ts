@@ -7,7 +7,7 @@ import { type ChatFormat, type Destination, isChat, subscribesTo } from '../../d
 import type { Guard, Write } from '../../store/store.ts'
 import type { Deps, Enqueued } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
-import { hideSensitive } from '../thread/mask-sensitive.ts'
+import { hideSensitive, newTagKey, tagKeyOf } from '../thread/mask-sensitive.ts'
 import type { KnownDestinations } from '../core/caches.ts'
 import { type DeliveryRecord, put, read, revisionId, unchanged } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
@@ -183,10 +183,14 @@ function deliveryWrites({ id, record }: NewDelivery): Write[] {
 
 /** The payload with masked values. The payload of a thread is masked as in the console. */
 async function payloadOf(deps: Deps, tenant: string, notice: Notice): Promise<JsonObject | undefined> {
-  const { thread_id, tool_name } = notice.body
+  const { tool_name } = notice.body
   const payload = notice.payload ?? (await proposedPayload(deps, tenant, notice.body))
   if (payload === undefined || tool_name === undefined) return undefined
-  return hideSensitive(deps, thread_id ?? deps.nextId(), { tool: tool_name, payload }).payload
+  return hideSensitive(deps, tagsOf(deps, notice), { tool: tool_name, payload }).payload
+}
+
+function tagsOf(deps: Deps, { tag_key, body: { thread_id } }: Notice): string {
+  return thread_id === undefined ? newTagKey(deps) : tagKeyOf(deps, { tag_key, thread_id })
 }
 
 async function proposedPayload(

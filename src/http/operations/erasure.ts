@@ -2,6 +2,7 @@ import type { ErasureRequest } from '../../contract/erasure.ts'
 import type { ERASURE } from '../../contract/operations/erasure.ts'
 import type { Selection } from '../../domain/erasure.ts'
 import { erase, previewErasure } from '../../gateway/admin/erase.ts'
+import { finishErasure } from '../../gateway/jobs/erasing.ts'
 import { administratorOf } from '../access/admin-right.ts'
 import { answer, type Handlers } from '../core/handler.ts'
 
@@ -12,7 +13,10 @@ export const erasureHandlers: Handlers<typeof ERASURE> = {
     const by = administratorOf(caller, tenant)
     const selection = selectionOf(body)
     if (preview) return answer(200, await previewErasure(gateway, tenant, selection))
-    return answer(200, await erase(gateway, by, { tenant, selection, reason }))
+    await finishErasure(gateway, tenant)
+    const erased = await erase(gateway, by, { tenant, selection, reason })
+    await finishErasure(gateway, tenant)
+    return answer(200, erased)
   },
 }
 

@@ -198,7 +198,7 @@ describe('runDue', () => {
     // ignores counters of budgets, which live longer, and the entry for ended threads, which always returns
     const answers = async () =>
       (await store.range('acme', 'purge', { limit: 10 })).filter(
-        ({ member }) => !/^(?:limit|threads) /.test(member),
+        ({ member }) => !/^(?:limit|threads|disclosures) /.test(member),
       )
     await bot.submit('a', { tool_name: 't' }, { 'idempotency-key': 'k' })
     const one = await approved(bot, ann)

@@ -85,15 +85,19 @@ describe('the heading of a thread', () => {
       await bot.submit('large', { tool_name: 'pay', payload: { ...payload, amount: 200_000 } })
       await bot.submit('unknown', { tool_name: 'strange', payload })
     })
-    const told = records.map(({ record }) => [record.type, record.details?.['heading']])
+    const told = records.map(({ record, disclosures }) => [
+      record.type,
+      record.details?.['template'],
+      disclosures?.members['line'],
+    ])
     const template = sha256(TEMPLATE)
-    const of = (text: string): unknown => ({ line: expect.stringContaining(text) as string, template })
+    const of = (text: string): unknown => expect.stringContaining(text)
     expect(told).toEqual([
-      ['review.pending', of('Pay €250.00 to bob, secret [hidden ')],
-      ['review.revised', of('Pay €75.00 to (none), secret [hidden ')],
-      ['decision.allowed', { template }],
-      ['decision.rejected', { template }],
-      ['decision.rejected', undefined],
+      ['review.pending', template, of('Pay €250.00 to bob, secret [hidden ')],
+      ['review.revised', template, of('Pay €75.00 to (none), secret [hidden ')],
+      ['decision.allowed', template, undefined],
+      ['decision.rejected', template, undefined],
+      ['decision.rejected', undefined, undefined],
     ])
     expect(JSON.stringify(records)).not.toContain(SECRET)
   })
