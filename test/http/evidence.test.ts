@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hashCredential } from '../../src/domain/credential.ts'
 import {
+  edited,
   type Agent,
   approved,
   HASH,
@@ -265,6 +266,44 @@ describe('secrets', () => {
         expect(record.details?.['masked']).toEqual(['payload'])
         expect(disclosures).toBeUndefined()
       }
+    } finally {
+      await own.close()
+    }
+  })
+
+  it('keeps no more of a value than the contract says, and none of the words that the bundle drops', async () => {
+    const own = await openWorld({
+      files: {
+        'tools/order.yaml':
+          'tool: order\ndescription: d\nsummary: Order {what} for {who}\nrisk: low\ndisclose: { payload.who: masked, payload.why: none, payload.extra: full }\ninput_schema: { type: object, properties: { what: { type: string }, who: { type: string }, why: { type: string }, extra: { type: string } } }\n',
+        'rules/order.yaml':
+          'tool: order\nmissing_means: { payload.who: nothing, payload.why: nothing, payload.what: nothing }\nrules:\n  - id: order-held\n    review: A.\n    when: { payload.what: { is: a }, payload.who: { not: b }, payload.why: { not: c } }\n',
+        ...edited('directory.yaml', 'tools: [t, pay', 'tools: [order, t, pay'),
+        ...edited(
+          'routing.yaml',
+          'unmatched: reject',
+          'disclose: { comments: none, agent_words: none }\nunmatched: reject',
+        ),
+      },
+    })
+    try {
+      const [agent, ann] = [await own.agent(), await own.reviewer('ann')]
+      const lines = await own.evidenceOf(async () => {
+        const payload = { what: 'a', who: 'canary-who', why: 'canary-why', extra: 'kept' }
+        const { thread } = await held(agent, { tool_name: 'order', payload, action_hash: HASH })
+        await ann.vote(thread, { decision: 'reject', revision: 1, comment: 'canary-comment' })
+        await agent.event('a', { event_type: 'x', event_summary: 'canary-words' })
+        const second = await held(agent, { tool_name: 'order', payload })
+        await agent.withdraw(second.thread, { reason: 'canary-reason' })
+      })
+      expect(JSON.stringify(lines)).not.toContain('canary')
+      const [asked, vote] = lines
+      expect(asked?.record.details).toMatchObject({ masked: ['payload.who', 'payload', 'action_hash'] })
+      expect(asked?.disclosures?.members).toEqual({
+        'reads.payload.what': 'a',
+        'reads.payload.extra': 'kept',
+      })
+      expect(vote?.record.details).toMatchObject({ commented: true })
     } finally {
       await own.close()
     }

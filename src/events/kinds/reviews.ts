@@ -145,7 +145,7 @@ export const REVIEWS = {
     says: 'was withdrawn by its agent',
     by: ['agent', 'gateway:timer'],
     logged: ENDED,
-    disclosed: { reason: text("the agent's reason") },
+    disclosed: { reason: optional(text("the agent's reason")) },
     law: reviewWithdrawn,
     webhook: 'review.withdrawn',
     count: (meter, { details: { was } }) => meter.count('withdrawals', { was }),
@@ -227,7 +227,7 @@ export const REVIEWS = {
     says: 'got a comment',
     by: ['reviewer'],
     logged: { via },
-    disclosed: { comment: text('the comment of the reviewer') },
+    disclosed: { comment: optional(text('the comment of the reviewer')) },
     law: threadCommented,
   }),
   'thread.claimed': event({
@@ -258,8 +258,8 @@ export const REVIEWS = {
     by: ['agent'],
     logged: { event_id: text('the id in the answer to the agent') },
     disclosed: {
-      event_summary: text("the agent's words"),
-      event_type: text("the agent's type"),
+      event_summary: optional(text("the agent's words")),
+      event_type: optional(text("the agent's type")),
       images: optional(anything('images that the agent sent')),
       payload: optional(anything('the payload of the report')),
     },

@@ -1,13 +1,27 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { canonicalJson, digestOf } from '../../domain/digest.ts'
 import type { ReviewRequirement, Risk } from '../../domain/decision.ts'
-import type { LimitUse, Outcome } from '../../policy/language/snapshot.ts'
+import { isLowered } from '../../policy/language/disclose.ts'
+import type { FieldRead, LimitUse, Outcome, ToolContract } from '../../policy/language/snapshot.ts'
 import type { EventDetails, EventDisclosed } from '../../events/events.ts'
 
 /** Maximum length, in characters of JSON, of a value that is kept in full. Longer values are kept as digests. */
 const READ_VALUE_CHARS = 2_048
 
-export interface Decided {
+/** What evidence keeps of the values of a call. */
+export interface Kept {
+  /** True when the tool's contract marks a field as sensitive. */
+  readonly sensitive: boolean
+  /** True when the contract keeps other values out of evidence. The heading and amounts may have them. */
+  readonly lowered: boolean
+}
+
+export function keptBy(contract: ToolContract | undefined): Kept {
+  if (contract === undefined) return { sensitive: false, lowered: false }
+  return { sensitive: contract.sensitive.length > 0, lowered: isLowered(contract) }
+}
+
+export interface Decided extends Kept {
   readonly outcome: Outcome
   readonly payload: JsonValue
   /** The digest of the payload, when it is known. */
@@ -18,8 +32,6 @@ export interface Decided {
   readonly template: string | undefined
   /** Revision of the bundle that decided. */
   readonly bundle: string
-  /** True when the tool's contract marks a field as sensitive. */
-  readonly sensitive: boolean
   readonly actionHash: string | undefined
   readonly claimedRisk?: Risk | undefined
   readonly traceparent?: string | undefined
@@ -67,11 +79,10 @@ export function basisOfDecision(decided: Decided): Basis {
       verdict: outcome.verdict,
     },
     disclosed: {
-      line: decided.line,
-      nonce: decided.nonce,
+      line: decided.lowered ? undefined : decided.line,
       revision_id: decided.revisionId,
       ...values,
-      ...amountsOf(outcome.limits),
+      ...amountsOf(decided.lowered ? [] : outcome.limits),
     },
   }
 }
@@ -84,24 +95,33 @@ interface Values {
   readonly masked: readonly string[] | undefined
 }
 
-function valuesIn({ outcome, payload, payloadDigest, actionHash, sensitive }: Decided): Values {
-  const values: { -readonly [K in keyof Disclosed]: Disclosed[K] } = {}
-  const missing: string[] = []
-  const masked: string[] = []
-  for (const { field, state, value, sensitive: isSensitive } of outcome.reads) {
-    if (state === 'missing' || value === undefined) missing.push(field)
-    else if (isSensitive) masked.push(field)
-    else if (isLong(value)) values[`digests.${field}`] = digestOf(value)
-    else values[`reads.${field}`] = value
-  }
-  const isWhole = !sensitive && masked.length === 0
-  // a hash of the action would let its reader test guesses of a sensitive value
-  if (!isWhole) masked.push('payload', ...(actionHash === undefined ? [] : ['action_hash']))
+function valuesIn(decided: Decided): Values {
+  const { outcome, payload, payloadDigest, actionHash, nonce, sensitive, lowered } = decided
+  const read: Read = { values: {}, missing: [], masked: [] }
+  for (const one of outcome.reads) if (one.disclose !== 'none') keep(read, one)
+  const { values, missing, masked } = read
+  // a hash would let its reader test guesses of a value that is not kept, as would the salt of the digest of votes
+  if (sensitive || lowered || masked.length > 0)
+    masked.push('payload', ...(actionHash === undefined ? [] : ['action_hash']))
   else {
     values.payload_digest = payloadDigest ?? digestOf(payload)
     values.action_hash = actionHash
+    values.nonce = nonce
   }
   return { values, missing: unlessEmpty(missing), masked: unlessEmpty(masked) }
+}
+
+interface Read {
+  readonly values: { -readonly [K in keyof Disclosed]: Disclosed[K] }
+  readonly missing: string[]
+  readonly masked: string[]
+}
+
+function keep({ values, missing, masked }: Read, { field, state, value, disclose }: FieldRead): void {
+  if (state === 'missing' || value === undefined) missing.push(field)
+  else if (disclose === 'masked') masked.push(field)
+  else if (isLong(value)) values[`digests.${field}`] = digestOf(value)
+  else values[`reads.${field}`] = value
 }
 
 const unlessEmpty = (names: readonly string[]): readonly string[] | undefined =>

@@ -12,7 +12,7 @@ import type { Deps } from '../core/deps.ts'
 import { type EvidenceRecord, type Happened, record } from '../core/event-record.ts'
 import { makeHeading } from '../thread/heading.ts'
 import { epochNow } from '../thread/call-history.ts'
-import { basisOfDecision } from './decision-record.ts'
+import { basisOfDecision, type Kept, keptBy } from './decision-record.ts'
 
 export interface Submission {
   readonly taskId: string
@@ -104,9 +104,9 @@ interface Held {
   readonly nonce: string
 }
 
-/** True for a call with sensitive fields. Without a bundle, the tool is unknown and counts as sensitive. */
-const isSensitive = ({ snapshot, use }: Basis): boolean =>
-  snapshot === undefined || (use?.contract !== undefined && use.contract.sensitive.length > 0)
+/** What evidence keeps of a call. Without a bundle, the tool is unknown and counts as sensitive. */
+const keptOf = ({ snapshot, use }: Basis): Kept =>
+  snapshot === undefined ? { sensitive: true, lowered: false } : keptBy(use?.contract)
 
 const templateOf = ({ snapshot, use }: Basis, tool: string): string | undefined =>
   use?.contract && snapshot?.templateOf(tool)
@@ -123,7 +123,7 @@ export function evidenceOf(
   const { details, disclosed } = basisOfDecision({
     outcome,
     bundle,
-    sensitive: isSensitive(basis),
+    ...keptOf(basis),
     line: held?.heading.line,
     template: held ? held.heading.template : templateOf(basis, tool_name),
     payload: payloadOf(submission.request),

@@ -9,6 +9,7 @@ import { standingOf } from '../auth/standing.ts'
 import { type Committed, transact, storeCall } from '../core/transact.ts'
 import { refuseWithoutRoom } from '../core/budgets.ts'
 import { INDEX } from '../core/indexes.ts'
+import { keepsWords } from '../core/kept-words.ts'
 
 /**
  * Stores an agent's complete report about its own work (docs/agent-api.md) as one evidence record.
@@ -35,7 +36,11 @@ export async function report(
           now,
           agentNamed(caller.id),
           { tenant: caller.tenant, task_id: taskId },
-          { type: 'agent.event', details: { event_id }, disclosed: reported(event) },
+          {
+            type: 'agent.event',
+            details: { event_id },
+            disclosed: keepsWords(deps, 'agent_words') ? reported(event) : {},
+          },
         ),
       ],
     }

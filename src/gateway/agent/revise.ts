@@ -8,7 +8,7 @@ import { isExpired, type Thread, transition } from '../../domain/thread.ts'
 import type { History, Outcome, Snapshot, ToolUse } from '../../policy/language/snapshot.ts'
 import { judge, requirePolicy } from '../thread/approval.ts'
 import type { Deps } from '../core/deps.ts'
-import { basisOfDecision } from './decision-record.ts'
+import { basisOfDecision, type Kept, keptBy } from './decision-record.ts'
 import { type EvidenceRecord, type Happened, isoTime, record } from '../core/event-record.ts'
 import { type Caller, keyGuard } from '../core/caller.ts'
 import { freezeGuard, freezesNow, refuseFrozen } from '../core/freezes.ts'
@@ -97,8 +97,7 @@ async function attempt(
   const bundle = snapshot.revision
   const key = tagKeyOf(deps, read.value)
   const heading = makeHeading(snapshot, { tenant, tool, payload, outcome }, key)
-  const sensitive = (snapshot.tools.get(tool)?.sensitive.length ?? 0) > 0
-  const evaluated = { outcome, heading, bundle, at, sensitive }
+  const evaluated = { outcome, heading, bundle, at, kept: keptBy(snapshot.tools.get(tool)) }
   const revision = nextRevision(read.value, request.revision, {
     ...evaluated,
     history,
@@ -191,7 +190,7 @@ interface Evaluated {
   readonly outcome: Outcome
   readonly heading: Heading
   readonly bundle: string
-  readonly sensitive: boolean
+  readonly kept: Kept
   readonly at: number
 }
 
@@ -243,13 +242,13 @@ function afterRevision(thread: Thread, revision: RevisionRecord, outcome: Outcom
 
 function evidenceOf(
   caller: Caller,
-  about: Evaluated & { thread: Thread; revision: RevisionRecord; sensitive: boolean },
+  about: Evaluated & { thread: Thread; revision: RevisionRecord },
 ): EvidenceRecord[] {
-  const { thread, revision, outcome, heading, bundle, at, sensitive } = about
+  const { thread, revision, outcome, heading, bundle, at, kept } = about
   const { details, disclosed } = basisOfDecision({
     outcome,
     bundle,
-    sensitive,
+    ...kept,
     line: heading.line,
     template: heading.template,
     payload: revision.payload,

@@ -5,6 +5,7 @@ import { isUsed, type Thread, transition } from '../../domain/thread.ts'
 import { type Caller, keyGuard } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { closingMessage } from '../core/closing-codes.ts'
+import { keepsWords } from '../core/kept-words.ts'
 import { endOfReview } from '../thread/close-thread.ts'
 import { expiry, frozenEnd } from '../thread/settle-thread.ts'
 import { freezeGuard, freezesNow } from '../core/freezes.ts'
@@ -75,7 +76,7 @@ function withdrawn(
     trigger: 'withdraw',
     message: closingMessage('withdrawn', reason),
     at: deps.store.now(),
-    event: { type: 'review.withdrawn', reason },
+    event: { type: 'review.withdrawn', reason: keepsWords(deps, 'agent_words') ? reason : undefined },
     actor: agentNamed(thread.agent),
   })
   return { ...plan, ...(thread.approval?.collected_at === undefined ? beforeDeadline(thread) : {}) }

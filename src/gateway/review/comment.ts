@@ -8,6 +8,7 @@ import type { Deps } from '../core/deps.ts'
 import { reviewerEntry } from '../auth/standing.ts'
 import { put, read, unchanged } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
+import { keepsWords } from '../core/kept-words.ts'
 import { type Committed, transact } from '../core/transact.ts'
 import { findThread } from './obstacles.ts'
 
@@ -53,7 +54,7 @@ export async function comment(
         record(deps.store.now(), reviewerNamed(caller.id), thread, {
           type: 'thread.commented',
           details: { via: caller.via },
-          disclosed: { comment: text },
+          disclosed: keepsWords(deps, 'comments') ? { comment: text } : {},
         }),
       ],
     }

@@ -10,6 +10,7 @@ import { checkDisplayed, type Recorded } from './display.ts'
 import { lookedMs } from './view-time.ts'
 import type { Deps } from '../core/deps.ts'
 import { type EvidenceRecord, record } from '../core/event-record.ts'
+import { keepsWords } from '../core/kept-words.ts'
 import { type Caller, keyGuard } from '../core/caller.ts'
 import { freezeGuard, freezesNow } from '../core/freezes.ts'
 import { reviewerEntry } from '../auth/standing.ts'
@@ -119,7 +120,10 @@ function count(
   }
   const counted = { ...thread, votes: [...thread.votes, cast] }
   const after = decided(counted, tenant, { at, epoch })
-  const evidence = [castRecord(counted, cast, displayed), ...outcomeRecord(after, voterOf(cast), at)]
+  const evidence = [
+    castRecord(counted, cast, { displayed, keeps: keepsWords(deps, 'comments') }),
+    ...outcomeRecord(after, voterOf(cast), at),
+  ]
   const written = writeThread(thread, after, { at, evidence })
   return { answer: written.thread, writes: written.writes, notices: written.notices, evidence }
 }
@@ -148,11 +152,18 @@ function said({ comment = '' }: Vote, what: string): string {
   return saysSomething(comment) ? comment : `A reviewer ${what} without a comment.`
 }
 
-function castRecord(thread: Thread, cast: Vote, displayed: Recorded | 'none'): EvidenceRecord {
+interface Shown {
+  readonly displayed: Recorded | 'none'
+  /** True when evidence keeps the comment. */
+  readonly keeps: boolean
+}
+
+function castRecord(thread: Thread, cast: Vote, { displayed, keeps }: Shown): EvidenceRecord {
   const { decision, via, groups, comment } = cast
+  const disclosed = keeps ? { comment } : {}
   const commented = saysSomething(comment ?? '') ? true : undefined
   const details = { decision, digest: thread.digest, via, groups, commented, displayed }
-  return record(cast.at, voterOf(cast), thread, { type: 'vote.cast', details, disclosed: { comment } })
+  return record(cast.at, voterOf(cast), thread, { type: 'vote.cast', details, disclosed })
 }
 
 const voterOf = ({ reviewer }: Vote): Actor => reviewerNamed(reviewer)

@@ -27,7 +27,7 @@ export interface ReviewEnding extends Ending {
   /** The agent's reason for a withdrawal. */
   readonly event:
     | { readonly type: 'review.expired' | 'review.frozen' }
-    | { readonly type: 'review.withdrawn'; readonly reason: string }
+    | { readonly type: 'review.withdrawn'; readonly reason: string | undefined }
   /** The actor in evidence, regardless of which part of the gateway ends the thread. */
   readonly actor: Actor
 }

@@ -9,6 +9,7 @@ import {
 } from '../../domain/decision.ts'
 import { MAX_APPROVALS, MAX_COMMENT_CHARACTERS, MAX_COMMENTS } from '../text/bounds.ts'
 import type { Scalar } from '../language/compiled-test.ts'
+import { type KeptWords, WORDS_KEPT } from '../language/disclose.ts'
 import type { LevelView } from '../language/level-view.ts'
 import { DEFAULT_RETENTION, LEAST_RETENTION, type Retention } from '../language/retention.ts'
 import type { RoutingIr } from '../language/rule.ts'
@@ -65,7 +66,7 @@ export function checkRouting(
   const keys = readKeys(reader, root, {
     what: 'routing.yaml',
     required: ['levels'],
-    optional: ['unmatched', 'allow_up_to', 'timezone', 'retention', 'lists', 'budgets'],
+    optional: ['unmatched', 'allow_up_to', 'timezone', 'retention', 'disclose', 'lists', 'budgets'],
   })
   const uses: GroupUse[] = []
   const lists = withFiles(keys.lists ? checkLists(reader, keys.lists) : new Map())
@@ -76,6 +77,7 @@ export function checkRouting(
     timezone,
     budgets: keys.budgets ? checkBudgets(reader, keys.budgets) : {},
     retention: checkRetention(reader, keys.retention),
+    keeps: checkKeptWords(reader, keys.disclose),
   }
   return levels && { routing: { ...routing, ...levels }, lists, groups: uses }
 }
@@ -120,6 +122,18 @@ function checkRetention(reader: Reader, doc: Doc | undefined): Retention {
     threads_ms: read('threads', ', because agents may ask about their proofs for as long'),
     disclosures_ms: read('disclosures', ''),
   }
+}
+
+/** Reads `disclose`: whether evidence keeps words of people and agents. */
+function checkKeptWords(reader: Reader, doc: Doc | undefined): KeptWords {
+  const map = doc && readMap(reader, doc, '`disclose`')
+  if (!map) return { comments: true, agent_words: true }
+  const keys = readKeys(reader, map, { what: '`disclose`', optional: ['comments', 'agent_words'] })
+  const keeps = (name: 'comments' | 'agent_words'): boolean => {
+    const key = keys[name]
+    return (key && readOneOf(reader, key, `\`${name}\``, WORDS_KEPT)) !== 'none'
+  }
+  return { comments: keeps('comments'), agent_words: keeps('agent_words') }
 }
 
 function checkTimeZone(reader: Reader, doc: Doc): string | undefined {

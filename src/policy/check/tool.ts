@@ -20,7 +20,9 @@ import {
   WORD,
   type Reader,
 } from '../yaml/shape.ts'
+import type { Mark } from '../yaml/source.ts'
 import type { ToolContract } from '../language/snapshot.ts'
+import { DISCLOSE, type Disclose } from '../language/disclose.ts'
 import { PROOFS } from '../language/proof.ts'
 import { REVERSIBILITIES } from '../language/reversibility.ts'
 
@@ -47,7 +49,7 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
   const keys = readKeys(reader, root, {
     what: 'a tool contract',
     required: ['tool', 'description', 'risk', 'input_schema'],
-    optional: ['summary', 'reversibility', 'proof', 'labels', 'sensitive', 'source'],
+    optional: ['summary', 'reversibility', 'proof', 'labels', 'sensitive', 'disclose', 'source'],
   })
   const name = given(keys.tool, (at) => readName(reader, at, '`tool`', TOOL_NAME))
   const description = given(keys.description, (at) => readText(reader, at, '`description`'))
@@ -62,6 +64,7 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
   const labelsAt = given(keys.labels, (at) => readList(reader, at, '`labels`')) ?? []
   const labels = labelsAt.flatMap((item) => readName(reader, item, 'a label', WORD) ?? [])
   const sensitive = given(keys.sensitive, (at) => checkSensitive(reader, at, schema)) ?? []
+  const disclosed = given(keys.disclose, (at) => checkDisclose(reader, at, schema)) ?? []
   const origin = given(keys.source, (at) => checkSource(reader, at))
   const facts = { name, description, risk, schema }
   if (!isComplete(facts) || !keys.tool) return undefined
@@ -74,8 +77,9 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
     inputSchema: schemaJson(facts.schema),
     revision: sha256(reader.source.text),
     ...defined({ summary: summary?.text, reversibility, proof, source: origin?.source }),
+    ...(disclosed.length > 0 && { disclose: Object.fromEntries(disclosed) }),
   }
-  const sensitiveAt = keys.sensitive?.kind === 'list' ? keys.sensitive.items : []
+  const sensitiveAt = [...itemsOf(keys.sensitive), ...keysOf(keys.disclose)]
   const found = { contract, nameAt: keys.tool, sourceAt: keys.source, labelsAt, sensitiveAt, reader }
   return { ...found, ...defined({ summary, proofAt: keys.proof, confirmed: origin?.confirmed }) }
 }
@@ -87,17 +91,48 @@ function isComplete<T extends object>(facts: T): facts is { [K in keyof T]: Excl
 function checkSensitive(reader: Reader, doc: Doc, schema: DocMap | undefined): readonly string[] {
   return (readList(reader, doc, '`sensitive`') ?? []).flatMap((item) => {
     const text = readText(reader, item, 'a field')
-    if (text === undefined) return []
-    const field = parseField(text)
-    if (isFieldProblem(field)) {
-      const hint = hintForField(field, schema ? [schemaJson(schema)] : [])
-      reader.report(field.code, item, field.message, hint)
-    } else if (field.root !== 'payload' || field.fn !== undefined) {
-      reader.report('unknown-field', item, `\`${text}\` is not a field of the payload`)
-    }
-    return isFieldProblem(field) ? text : field.name
+    return text === undefined ? [] : payloadField(reader, item, { text, schema })
   })
 }
+
+/** Reports text that is not a field of the payload. Returns the name of the field. */
+function payloadField(
+  reader: Reader,
+  at: { readonly mark: Mark },
+  { text, schema }: { readonly text: string; readonly schema: DocMap | undefined },
+): string {
+  const field = parseField(text)
+  if (isFieldProblem(field)) {
+    const hint = hintForField(field, schema ? [schemaJson(schema)] : [])
+    reader.report(field.code, at, field.message, hint)
+    return text
+  }
+  if (field.root !== 'payload' || field.fn !== undefined)
+    reader.report('unknown-field', at, `\`${text}\` is not a field of the payload`)
+  return field.name
+}
+
+/** Reads `disclose`: what evidence keeps of each field. */
+function checkDisclose(
+  reader: Reader,
+  doc: Doc,
+  schema: DocMap | undefined,
+): readonly (readonly [field: string, level: Disclose])[] {
+  const map = readMap(reader, doc, '`disclose`')
+  return (map?.entries ?? []).flatMap(({ key, keyMark, value }) => {
+    const level = readOneOf(reader, value, `\`${key}\``, DISCLOSE)
+    const field = payloadField(reader, { mark: keyMark }, { text: key, schema })
+    return level === undefined ? [] : [[field, level] as const]
+  })
+}
+
+const itemsOf = (doc: Doc | undefined): readonly Doc[] => (doc?.kind === 'list' ? doc.items : [])
+
+/** The keys of a mapping as texts with their places. */
+const keysOf = (doc: Doc | undefined): readonly Doc[] =>
+  doc?.kind === 'map'
+    ? doc.entries.map(({ key, keyMark }) => ({ kind: 'text', value: key, mark: keyMark }))
+    : []
 
 function schemaOf(doc: Doc | undefined): readonly JsonObject[] {
   return doc?.kind === 'map' ? [schemaJson(doc)] : []

@@ -16,6 +16,7 @@ export function contractNotes(
     note('proof', before.proof ?? 'on_review', after.proof ?? 'on_review'),
     note('labels', listed(before.labels), listed(after.labels)),
     note('sensitive', listed(before.sensitive), listed(after.sensitive)),
+    note('disclose', levelsOf(before), levelsOf(after)),
     note('description', before.description, after.description),
   ]
   return [
@@ -27,6 +28,9 @@ export function contractNotes(
 function note(what: string, before: string, after: string): string | undefined {
   return before === after ? undefined : `${what}: ${before} -> ${after}`
 }
+
+const levelsOf = ({ disclose = {} }: ToolContract): string =>
+  listed(Object.entries(disclose).map(([field, level]) => `${field} ${level}`))
 
 function listed(items: readonly string[]): string {
   return items.length === 0 ? 'none' : items.toSorted().join(', ')

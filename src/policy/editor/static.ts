@@ -6,6 +6,7 @@ import { RISKS } from '../../domain/decision.ts'
 import { MAX_APPROVALS, MAX_COMMENT_CHARACTERS, MAX_COMMENTS } from '../text/bounds.ts'
 import { PROOFS } from '../language/proof.ts'
 import { REVERSIBILITIES } from '../language/reversibility.ts'
+import { DISCLOSE, WORDS_KEPT } from '../language/disclose.ts'
 import { DURATION } from './rules.ts'
 import { SCHEMA_FORMATS } from '../schema/formats.ts'
 import { SCHEMA_KEYWORDS, type KeywordKind } from '../schema/check.ts'
@@ -46,6 +47,13 @@ export function toolSchema(): JsonObject {
       sensitive: {
         ...list({ type: 'string', pattern: '^payload[.[]' }),
         description: 'Never in logs, webhooks or evidence in clear.',
+      },
+      disclose: {
+        type: 'object',
+        propertyNames: { pattern: '^payload[.[]' },
+        additionalProperties: { enum: DISCLOSE },
+        description:
+          'What evidence keeps of a field: its value (`full`), only its name (`masked`), or nothing (`none`). Without an entry: `full` for fields that rules read.',
       },
       source: {
         ...closed(['server', 'name'], {
@@ -111,6 +119,10 @@ export function routingSchema(groups: readonly string[]): JsonObject {
         ...closed([], { threads: DURATION, disclosures: DURATION }),
         description:
           'How long the gateway keeps threads after their end (30d by default, 8d at least), and disclosures after their record (90d by default, 1d at least).',
+      },
+      disclose: {
+        ...closed([], { comments: { enum: WORDS_KEPT }, agent_words: { enum: WORDS_KEPT } }),
+        description: 'Whether evidence keeps comments of reviewers, and words of agents: `full` by default.',
       },
       lists: {
         type: 'object',

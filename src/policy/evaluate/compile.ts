@@ -92,7 +92,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
 }
 
 function describe({ revision, commit, files, diagnostics, directory, routing, ruleCount }: BundleIr['head']) {
-  const { budgets, views, retention } = routing
+  const { budgets, views, retention, keeps } = routing
   return {
     revision,
     ...defined({ commit }),
@@ -102,6 +102,7 @@ function describe({ revision, commit, files, diagnostics, directory, routing, ru
     budgets,
     views,
     retention,
+    keeps,
     ruleCount,
   }
 }

@@ -1,4 +1,5 @@
 import { MISSING, UNREADABLE, walk, type Reading, type Applied } from '../language/reading.ts'
+import type { Disclose } from '../language/disclose.ts'
 import type { FieldIr, NodeIr } from '../language/rule.ts'
 import { FACTS, type Facts } from '../language/facts.ts'
 import type { FieldRead } from '../language/snapshot.ts'
@@ -199,12 +200,22 @@ function compilePayloadRead(path: readonly (string | number)[]): Read {
 }
 
 /** Compiles a reader that records a field with a decision. The reader records an unreadable value as null. */
-export function compileFieldRead(field: FieldIr, sensitive: boolean): (facts: Facts) => FieldRead {
+export function compileFieldRead(
+  field: FieldIr,
+  sensitive: boolean,
+  disclose: Disclose,
+): (facts: Facts) => FieldRead {
   const read = compileRead(field)
-  const missing: FieldRead = { field: field.name, state: 'missing', sensitive }
+  const missing: FieldRead = { field: field.name, state: 'missing', sensitive, disclose }
   return (facts) => {
     const value = read(facts)
     if (value === MISSING) return missing
-    return { field: field.name, state: 'value', value: value === UNREADABLE ? null : value, sensitive }
+    return {
+      field: field.name,
+      state: 'value',
+      value: value === UNREADABLE ? null : value,
+      sensitive,
+      disclose,
+    }
   }
 }

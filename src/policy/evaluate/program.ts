@@ -15,6 +15,8 @@ import { createWhenMissing } from '../schema/when-missing.ts'
 import { createPlan, recordHits, type Plan } from './plan.ts'
 import { factOf, type Fact, type Facts } from '../language/facts.ts'
 import type { CompiledLimit, CompiledRule, Hit, Run } from './run.ts'
+import { disclosureOf } from '../language/disclose.ts'
+import { isFieldProblem, parseField } from '../language/fields.ts'
 import { isSensitive } from '../language/sensitive.ts'
 import type { FieldRead, HistoryNeeds, ToolContract } from '../language/snapshot.ts'
 
@@ -173,12 +175,23 @@ function compileReads(
   fields: ReadonlyMap<string, FieldIr>,
   shared: ProgramParts['reads'],
 ): readonly ((facts: Facts) => FieldRead)[] {
-  return [...fields.values()]
+  return [...new Map([...fields, ...disclosedFields(tool)]).values()]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map((field) => {
       const sensitive = isSensitive(tool.sensitive, field.name)
-      return remember(shared, `${sensitive} ${field.name}`, () => compileFieldRead(field, sensitive))
+      const disclose = disclosureOf(tool, field.name)
+      return remember(shared, `${sensitive} ${disclose} ${field.name}`, () =>
+        compileFieldRead(field, sensitive, disclose),
+      )
     })
+}
+
+/** Fields that evidence keeps although no rule reads them. */
+function disclosedFields({ disclose = {} }: ToolContract): readonly (readonly [name: string, FieldIr])[] {
+  return Object.entries(disclose).flatMap(([name, level]) => {
+    const field = level === 'full' ? parseField(name) : undefined
+    return field === undefined || isFieldProblem(field) ? [] : [[name, field] as const]
+  })
 }
 
 function byId(a: CompiledRule, b: CompiledRule): number {

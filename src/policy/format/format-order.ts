@@ -32,7 +32,9 @@ const RULE_FILE: KeyOrder = {
 }
 
 const TOOL: KeyOrder = {
-  keys: keys('tool description summary risk reversibility proof labels sensitive source input_schema'),
+  keys: keys(
+    'tool description summary risk reversibility proof labels sensitive disclose source input_schema',
+  ),
   inside: { source: { keys: keys('server name digest') } },
 }
 
@@ -43,10 +45,11 @@ const LEVEL: KeyOrder = {
   inside: { escalate: { keys: keys('after group') }, working: { keys: keys('days hours holidays') } },
 }
 const ROUTING: KeyOrder = {
-  keys: keys('unmatched allow_up_to timezone levels retention lists budgets'),
+  keys: keys('unmatched allow_up_to timezone levels retention disclose lists budgets'),
   inside: {
     levels: { keys: RISKS, inside: Object.fromEntries(RISKS.map((risk) => [risk, LEVEL])) },
     retention: { keys: keys('threads disclosures') },
+    disclose: { keys: keys('comments agent_words') },
     budgets: { keys: BUDGET_NAMES },
   },
 }

@@ -1,3 +1,4 @@
+import type { KeptWords } from './disclose.ts'
 import type { Retention } from './retention.ts'
 import type { JsonValue } from '../../contract/json.ts'
 import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
@@ -40,6 +41,7 @@ export interface RoutingIr {
   readonly levels: Readonly<Record<Risk, ReviewRequirement>>
   readonly views: Readonly<Record<Risk, LevelView>>
   readonly retention: Retention
+  readonly keeps: KeptWords
   /** The settings also limit each budget; the smaller limit applies. */
   readonly budgets: Partial<Budgets>
 }

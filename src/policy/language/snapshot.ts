@@ -1,3 +1,4 @@
+import type { Disclose, DiscloseLevels, KeptWords } from './disclose.ts'
 import type { Retention } from './retention.ts'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { ToolSource } from '../../contract/tool-source.ts'
@@ -23,6 +24,8 @@ export interface Snapshot {
   /** How reviewers look at calls of each level. */
   readonly views: Readonly<Record<Risk, LevelView>>
   readonly retention: Retention
+  /** Words of people and agents that evidence keeps. */
+  readonly keeps: KeptWords
   readonly tools: ReadonlyMap<string, ToolContract>
   /** Every rule and every limit of the bundle, for metrics and for the admin view. */
   readonly rules: readonly RuleSummary[]
@@ -91,6 +94,8 @@ export interface ToolContract {
   readonly labels: readonly string[]
   /** Field paths such as `payload.email`. */
   readonly sensitive: readonly string[]
+  /** What evidence keeps of the values of some fields. */
+  readonly disclose?: DiscloseLevels
   readonly inputSchema: JsonObject
   /** The MCP server of an imported tool. */
   readonly source?: ToolSource
@@ -254,6 +259,8 @@ export interface FieldRead {
   readonly state: 'value' | 'missing'
   readonly value?: JsonValue
   readonly sensitive: boolean
+  /** What evidence keeps of the value; `full` when absent. */
+  readonly disclose?: Disclose
 }
 
 export interface PayloadProblem {
