@@ -1,6 +1,6 @@
 /*
  * Time and memory of `evidence verify` for an export of many threads, compared to only reading the file and hashing its
- * lines. Each thread has a submission, an approval, a collected proof and its redemption.
+ * lines. Each thread has a submission with disclosures, an approval, a collected proof and its redemption.
  *
  * npm run build && node bench/verify.mjs [threads ...]
  */
@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { signCheckpoint, signingKeyOf, verifierKey } from '../dist/domain/checkpoint.js'
+import { commitmentTo } from '../dist/domain/disclosure.js'
 import { canonicalJson, leafHash } from '../dist/domain/digest.js'
 import { EMPTY_TREE, grown, rootOf } from '../dist/domain/merkle.js'
 import { verifyEvidence } from '../dist/evidence/verify.js'
@@ -18,6 +19,7 @@ import { verifyEvidence } from '../dist/evidence/verify.js'
 const counts = process.argv.slice(2).map(Number)
 const ORIGIN = 'countersign/bench/acme'
 const key = signingKeyOf(Buffer.alloc(32, 1))
+const SEED = 'A'.repeat(22)
 const at = (second) => new Date(Date.UTC(2026, 10, 20) + second * 1_000).toISOString()
 const common = (type, kind, id, details) => ({
   v: 1,
@@ -49,12 +51,19 @@ function* records(threads) {
       policy_risk: 'medium',
       by: ['transfer-medium'],
       rules: ['transfer-medium'],
-      payload_digest: digest,
       policy: digest,
-      reads: [{ field: 'payload.amount_cents', value: i }],
       requirement,
     }
-    yield { ...common('review.pending', 'agent', 'bot', decided), ...about }
+    const members = {
+      line: `Transfer ${i} to acct_travel`,
+      nonce: digest.slice(0, 22),
+      payload_digest: digest,
+      'reads.payload.amount_cents': i,
+      'reads.payload.to': 'acct_travel',
+    }
+    const commitment = commitmentTo(members, SEED)
+    const asked = common('review.pending', 'agent', 'bot', { ...decided, commitment })
+    yield { ...asked, ...about, disclosures: { members, seed: SEED } }
     yield { ...common('vote.cast', 'reviewer', 'ann', { decision: 'approve', digest, via: 'key' }), ...about }
     yield {
       ...common('review.approved', 'reviewer', 'ann', {
@@ -74,11 +83,12 @@ function* records(threads) {
 async function exportTo(file, threads) {
   const out = createWriteStream(file)
   let tree = EMPTY_TREE
-  for (const record of records(threads)) {
+  for (const { disclosures, ...record } of records(threads)) {
     const text = canonicalJson(record)
     const leaf = leafHash(text)
     tree = grown(tree, [leaf])
-    const line = `{"number":${tree.size},"leaf_hash":"${leaf}","record":${text}}\n`
+    const beside = disclosures ? `"disclosures":${JSON.stringify(disclosures)},` : ''
+    const line = `{"number":${tree.size},"leaf_hash":"${leaf}",${beside}"record":${text}}\n`
     if (!out.write(line)) await once(out, 'drain')
   }
   out.end()

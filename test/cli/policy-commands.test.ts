@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { commitmentTo } from '../../src/domain/disclosure.ts'
 import { cp, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -266,6 +267,41 @@ describe('countersign explain', () => {
       input: JSON.stringify(request),
     })
     expect((JSON.parse(other.out) as { outcome: object }).outcome).toEqual(outcome)
+  })
+
+  it('explains a call from its record, and names the values that evidence does not have', async () => {
+    const members = { 'reads.payload.amount_cents': 25_000, 'reads.payload.currency': 'eur' }
+    const seed = 'A'.repeat(22)
+    const record = {
+      actor: { id: 'bot', kind: 'agent' },
+      at: '2026-11-20T12:00:00.000Z',
+      details: {
+        by: ['transfer-medium'],
+        commitment: commitmentTo(members, seed),
+        policy: 'p',
+        policy_risk: 'medium',
+        risk: 'medium',
+        rules: ['transfer-medium'],
+        verdict: 'review',
+      },
+      task_id: 't',
+      tenant: 'acme',
+      tool: 'ledger.transfer',
+      type: 'review.pending',
+      v: 1,
+    }
+    const leaf_hash = leafHash(canonicalJson(record))
+    const line = JSON.stringify({ number: 7, leaf_hash, disclosures: { members, seed }, record })
+    const explained = await runCli(['explain', 'policies', '-', '--record'], { cwd: directory, input: line })
+    expect(explained.out).toContain('transfer-medium')
+    expect(explained.out).toContain('25000')
+    expect(explained.out).toMatch(/Evidence does not have these values, .*: .*payload\.from/)
+    const altered = line.replace('25000', '2500')
+    const refused = await runCli(['explain', 'policies', '-', '--record'], { cwd: directory, input: altered })
+    expect([refused.code, refused.err]).toEqual([
+      2,
+      expect.stringContaining('the disclosures of record 7 do not match its commitment'),
+    ])
   })
 
   it('exits 2 for an invalid request', async () => {

@@ -11,6 +11,7 @@ import {
 } from '../../policy/evaluate/explain-request.ts'
 import { callUnder } from '../../policy/evaluate/limits.ts'
 import { DEFAULT_POLICIES } from './default-policies.ts'
+import { goneFrom, readRecordedCall } from './explain-record.ts'
 import { readRequest } from './explain-request.ts'
 import { command } from '../terminal/command.ts'
 import { EXIT, usage } from '../terminal/failure.ts'
@@ -22,9 +23,11 @@ export const EXPLAIN = command({
   name: 'explain',
   operands: '[DIR] REQUEST.json',
   says: `Shows how a bundle decides one call, rule by rule. REQUEST.json is the body of an evaluation (- for standard
-    input). It may also have the members below.`,
+    input). It may also have the members below. With --record, it is the line of a decision from
+    \`countersign evidence export --disclosures\`.`,
   flags: {
     format: { values: ['text', 'json'], default: 'text' },
+    record: { says: 'explains a call from its record of evidence' },
     json: { says: 'the older spelling of --format json' },
   },
   notes: `  "agent"            TENANT/AGENT. An agent that the directory does not have, or does not permit to use the tool, is
@@ -49,8 +52,26 @@ export async function explain(args: readonly string[]): Promise<void> {
     process.exitCode = EXIT.doesNotCheck
     return
   }
+  if (values.record) return explainRecord(bundle.snapshot, file, format)
   const explanation = await explainIn(bundle.snapshot, await readRequest(file))
   console.log(format === 'json' ? jsonOf(explanation) : visible(printExplanation(explanation)))
+}
+
+/** Explains a recorded call, and names the values that evidence does not have. The bundle takes them as missing. */
+async function explainRecord(
+  snapshot: CompiledSnapshot,
+  file: string,
+  format: 'text' | 'json',
+): Promise<void> {
+  const recorded = await readRecordedCall(file)
+  const explanation = await snapshot.explain(recorded.call)
+  const gone = goneFrom(explanation, recorded)
+  if (format === 'json') return console.log(jsonOf({ ...explanation, gone }))
+  console.log(visible(printExplanation(explanation)))
+  if (gone.length > 0)
+    console.log(
+      `Evidence does not have these values, which were never kept, expired or were erased: ${visible(gone.join(', '))}. The explanation takes them as missing.`,
+    )
 }
 
 /**

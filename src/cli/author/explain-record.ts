@@ -1,0 +1,36 @@
+import { readFile } from 'node:fs/promises'
+import { buffer } from 'node:stream/consumers'
+import { recall, type Recalled } from '../../policy/backtest/recall.ts'
+import { ExportError, readExport } from '../../policy/backtest/records.ts'
+import type { Explanation } from '../../policy/evaluate/explanation.ts'
+import { isFieldProblem, parseField } from '../../policy/language/fields.ts'
+import { usage } from '../terminal/failure.ts'
+
+/** The call of a decision in one line of `countersign evidence export --disclosures`. */
+export async function readRecordedCall(file: string): Promise<Recalled> {
+  const bytes = file === '-' ? await buffer(process.stdin) : await readFile(file).catch(unreadable)
+  try {
+    for await (const event of readExport(once(bytes)).events)
+      if (event.kind === 'decided') return recall(event)
+  } catch (error) {
+    if (error instanceof ExportError) throw usage(`\`${file}\`: ${error.message}`)
+    throw error
+  }
+  throw usage(`\`${file}\` is not the record of a decision by policy`)
+
+  function unreadable(cause: unknown): never {
+    throw usage(`cannot read \`${file}\`: ${(cause as Error).message}`)
+  }
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<{ readonly bytes: Buffer }> {
+  yield await Promise.resolve({ bytes })
+}
+
+/** The fields that the bundle reads, and whose values evidence does not have: never kept, expired or erased. */
+export function goneFrom({ outcome }: Explanation, { isUnknown }: Recalled): string[] {
+  return outcome.reads.flatMap(({ field: name, state }) => {
+    const field = parseField(name)
+    return state === 'missing' && !isFieldProblem(field) && isUnknown(field) ? [name] : []
+  })
+}
