@@ -23,7 +23,7 @@ export const ErasureRequest = Type.Object(
       minLength: 1,
       maxLength: LIMITS.FREEZE_REASON_CHARS,
       pattern: '\\S',
-      description: 'Kept in evidence for as long as the log: it must not contain what is erased.',
+      description: 'Kept in evidence for as long as the log: it must not contain the erased data.',
     }),
     preview: Type.Optional(
       Type.Boolean({ description: 'True to count what the erasure would delete, and to delete nothing.' }),

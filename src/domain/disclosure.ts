@@ -5,12 +5,11 @@ import { canonicalJson, sha256 } from './digest.ts'
 
 /**
  * Disclosures (RFC 9901 calls a salt with its value a disclosure). A record of evidence holds one commitment to the
- * members that are kept beside it. The commitment is SHA-256 over the sorted hashes of all members, and the hash of a
- * member is SHA-256 over its salt and the RFC 8785 text of `[name, value]`. A member can therefore be shown or erased
- * alone.
+ * members that are kept beside it. The commitment is SHA-256 over the sorted hashes of all members. The hash of a member
+ * is SHA-256 over its salt and the RFC 8785 text of `[name, value]`. A member can therefore be shown or erased alone.
  *
- * The salts derive from one random seed of the record. An erasure replaces each erased member by its hash, writes out
- * the other salts, and deletes the seed, because the seed would let its holder test guesses.
+ * The salts derive from one random seed of the record. An erasure replaces each erased member by its hash. It writes
+ * out the other salts and deletes the seed, because the seed would let its holder test guesses.
  */
 export interface Disclosures {
   /** Values by the name of their member. */
@@ -76,7 +75,7 @@ const HASH = /^[0-9a-f]{64}$/
 const SALT = /^[0-9a-f]{32}$/
 const SEED = /^[A-Za-z0-9_-]{22}$/
 
-/** Parses the stored text; undefined for a text that `Disclosures` never writes. */
+/** Parses the stored text; undefined for text that the gateway never writes. */
 export function readDisclosures(text: string): Disclosures | undefined {
   let value: JsonValue
   try {

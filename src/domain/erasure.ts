@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../contract/json.ts'
 import { canonicalJson, digestOf } from './digest.ts'
 
-/** What an erasure names: a task, a thread, an agent, or a value of a field. */
+/** The target of an erasure: a task, a thread, an agent, or a value of a field. */
 export type Selection =
   | { readonly task: string }
   | { readonly thread: string }

@@ -16,7 +16,7 @@ export interface DisclosureCounts {
 
 /**
  * Checks disclosures against the commitments of their records (docs/evidence.md). In an export with disclosures, a
- * record of the log must explain each deletion: `disclosures.erased` names the records, and `disclosures.expired` the
+ * record of the log must explain each deletion. `disclosures.erased` names the records. `disclosures.expired` names the
  * number up to which they were deleted.
  */
 export class DisclosureCheck {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { chooseLines } from '../../src/cli/operate/evidence-about.ts'
 
-/** `evidence export --field --equals`: what is held about one value. */
+/** `evidence export --field --equals`: the records about one value. */
 
 interface Given {
   readonly thread?: string

@@ -56,7 +56,7 @@ const judged = (verdict: string, by = ['r']): JsonObject => ({
   policy: 'bundle',
   commitment: 'c',
 })
-/** What records of earlier versions had in place of the commitment. */
+/** The members of earlier versions in place of the commitment. */
 export const IN_CLEAR = { commitment: undefined as never, payload_digest: 'p', reads: [] }
 /** The time that THREAD had waited at its decision. */
 const waited = ({ at: seconds = 1 }: Parts): JsonObject => ({ waited_ms: (seconds - 1) * 1_000 })

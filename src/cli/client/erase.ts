@@ -23,7 +23,7 @@ export const ERASE = command({
     reason: {
       takes: 'TEXT',
       needed: true,
-      says: 'why; kept in evidence as long as the log, so it must not contain what is erased',
+      says: 'why; kept in evidence as long as the log, so it must not contain the erased data',
     },
     yes: { says: 'does not ask' },
     ...API_FLAGS,

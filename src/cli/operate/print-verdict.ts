@@ -66,7 +66,7 @@ function saidOf(verdict: Verdict, brought: Brought): Readonly<Record<Property, S
   }
 }
 
-/** What the export holds of the values that commitments cover. */
+/** The disclosures of the export, compared with the commitments. */
 function disclosed({ commitments, given, erased, expired }: Verdict['disclosures']): string[] {
   if (commitments === 0) return []
   const gone = [

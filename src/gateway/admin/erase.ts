@@ -38,7 +38,7 @@ interface Found extends Erasure {
   readonly ids: readonly string[]
 }
 
-/** What `erase` would delete now. */
+/** Counts the data that `erase` would delete now. */
 export async function previewErasure(deps: Deps, tenant: string, selection: Selection): Promise<Erasure> {
   const { ranges: _, ids: __, ...erasure } = await storeCall(() => find(deps, tenant, selection))
   return erasure

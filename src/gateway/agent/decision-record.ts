@@ -8,7 +8,7 @@ import type { EventDetails, EventDisclosed } from '../../events/events.ts'
 /** Maximum length, in characters of JSON, of a value that is kept in full. Longer values are kept as digests. */
 const READ_VALUE_CHARS = 2_048
 
-/** What evidence keeps of the values of a call. */
+/** The values of a call that evidence must not keep. */
 export interface Kept {
   /** True when the tool's contract marks a field as sensitive. */
   readonly sensitive: boolean
@@ -49,8 +49,8 @@ interface Basis {
 }
 
 /**
- * The basis of a decision: verdict, risks, rule ids and bundle in the log, and beside it the values of exactly the
- * fields that the rules read. Of sensitive values, and of payloads that contain them, only the names are kept.
+ * The basis of a decision. The log has verdict, risks, rule ids and bundle. Beside the log are the values of exactly the
+ * fields that the rules read. Only the names of sensitive values, and of payloads that contain them, are kept.
  */
 export function basisOfDecision(decided: Decided): Basis {
   const { outcome, bundle } = decided
@@ -166,7 +166,7 @@ function limitsOf({ fired }: Outcome, uses: readonly LimitUse[]): JsonObject[] {
   return uses.map(({ id }) => (over.has(id) ? { id, over: true } : { id }))
 }
 
-/** What the call adds to each limit. */
+/** The amount that the call adds to each limit. */
 function amountsOf(uses: readonly LimitUse[] = []): Disclosed {
   return Object.fromEntries(
     uses.flatMap(({ id, amount, sensitive }) => (sensitive ? [] : [[`amounts.${id}`, amount]])),

@@ -104,7 +104,7 @@ interface Held {
   readonly nonce: string
 }
 
-/** What evidence keeps of a call. Without a bundle, the tool is unknown and counts as sensitive. */
+/** The values that evidence must not keep. Without a bundle, the tool is unknown and counts as sensitive. */
 const keptOf = ({ snapshot, use }: Basis): Kept =>
   snapshot === undefined ? { sensitive: true, lowered: false } : keptBy(use?.contract)
 

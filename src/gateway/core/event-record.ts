@@ -102,7 +102,8 @@ export function discloseRecord(
 }
 
 /**
- * Encodes a record without its disclosures. The members of the record and of a decision's details are in RFC 8785 order, which avoids sorting.
+ * Encodes a record without its disclosures. The members of the record and of a decision's details are in RFC 8785
+ * order, which avoids sorting.
  *
  * @param keyName the name of the caller's key, which the record of an agent or a reviewer contains, because two keys
  * may be in force

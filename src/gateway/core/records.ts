@@ -74,7 +74,7 @@ export interface Records {
   readonly admin: HolderRecord
 }
 
-/** What an erasure has still to do. */
+/** The steps that an erasure has still to do. */
 export interface ErasureState {
   readonly selection: Selection
   /** Threads to end and to delete. */

@@ -17,8 +17,8 @@ import { settleThread } from '../thread/settle-thread.ts'
 import { deletionOf } from './forget-threads.ts'
 
 /*
- * The steps of an erasure that its record of evidence has announced. Each step is one commit that guards the state of
- * the erasure, so any instance can continue after a crash: first threads, then deliveries, then disclosures.
+ * The steps of an erasure that its record of evidence has announced: threads, then deliveries, then disclosures. Each
+ * step is one commit that guards the state of the erasure. Any instance can therefore continue after a crash.
  */
 
 type State = Records['erasure']
@@ -105,7 +105,7 @@ async function eraseThread(
   })
 }
 
-/** The end of a thread on which somebody could still act; undefined for a thread that is over. */
+/** The end of a thread on which an agent or a reviewer could still act; undefined for a thread that is over. */
 async function endOf(deps: Deps, found: Versioned<Thread>): Promise<Plan<Thread> | undefined> {
   const { status, approval } = found.value
   if (status === 'rejected' || approval?.collected_at !== undefined) return undefined

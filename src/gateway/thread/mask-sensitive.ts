@@ -30,7 +30,7 @@ export function tagger(key: string): (value: JsonValue) => string {
 
 const KEY_BYTES = 16
 
-/** A key that ends with its thread, so that nobody can test guesses of a value with a tag afterwards. */
+/** A key that ends with its thread, so that no reader can test guesses of a value with a tag afterwards. */
 export const newTagKey = (deps: Pick<Deps, 'random'>): string =>
   Buffer.from(deps.random(KEY_BYTES)).toString('base64url')
 

@@ -118,7 +118,7 @@ export function routingSchema(groups: readonly string[]): JsonObject {
       retention: {
         ...closed([], { threads: DURATION, disclosures: DURATION }),
         description:
-          'How long the gateway keeps threads after their end (30d by default, 8d at least), and disclosures after their record (90d by default, 1d at least).',
+          'How long the gateway keeps threads after their end: 30d by default. Disclosures after their record: 90d by default.',
       },
       disclose: {
         ...closed([], { comments: { enum: WORDS_KEPT }, agent_words: { enum: WORDS_KEPT } }),

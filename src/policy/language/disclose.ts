@@ -1,7 +1,7 @@
 import { isSensitive } from './sensitive.ts'
 
 /**
- * What evidence keeps of a value, beside the log: the value, only the name of its field, or nothing
+ * The part of a value that evidence keeps beside the log: the value, only the name of its field, or nothing
  * (docs/policy-language.md, `disclose`).
  */
 export const DISCLOSE = ['full', 'masked', 'none'] as const

@@ -94,7 +94,7 @@ export interface ToolContract {
   readonly labels: readonly string[]
   /** Field paths such as `payload.email`. */
   readonly sensitive: readonly string[]
-  /** What evidence keeps of the values of some fields. */
+  /** The part of some fields that evidence keeps. */
   readonly disclose?: DiscloseLevels
   readonly inputSchema: JsonObject
   /** The MCP server of an imported tool. */
@@ -259,7 +259,7 @@ export interface FieldRead {
   readonly state: 'value' | 'missing'
   readonly value?: JsonValue
   readonly sensitive: boolean
-  /** What evidence keeps of the value; `full` when absent. */
+  /** The part of the value that evidence keeps; `full` when absent. */
   readonly disclose?: Disclose
 }
 

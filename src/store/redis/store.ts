@@ -159,7 +159,7 @@ class RedisStore implements Store {
     if (limit === 0) return this.#open([])
     const names = this.#keys.of(partition)
     const range = [`${after + 1}-0`, '+', 'COUNT', String(limit)]
-    // the disclosures are read after their events, so that none is missing that was not deleted
+    // the disclosures are read after their events, so that only deleted disclosures are missing
     const reply = await this.#read(names.events, ['XRANGE', names.events, ...range])
     const events = readEvents(reply)
     if (events.length === 0) return events
