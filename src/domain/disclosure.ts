@@ -5,8 +5,9 @@ import { canonicalJson, sha256 } from './digest.ts'
 
 /**
  * Disclosures (RFC 9901 calls a salt with its value a disclosure). A record of evidence holds one commitment to the
- * members that are kept beside it. The commitment is SHA-256 over the sorted hashes of all members. The hash of a member
- * is SHA-256 over its salt and the RFC 8785 text of `[name, value]`. A member can therefore be shown or erased alone.
+ * members that are kept beside it. The commitment is SHA-256 over the sorted hashes of all members. The hash of a
+ * member is SHA-256 over its salt and the RFC 8785 text of `[name, value]`. A member can therefore be shown or erased
+ * alone.
  *
  * The salts derive from one random seed of the record. An erasure replaces each erased member by its hash. It writes
  * out the other salts and deletes the seed, because the seed would let its holder test guesses.

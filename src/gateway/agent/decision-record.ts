@@ -49,8 +49,8 @@ interface Basis {
 }
 
 /**
- * The basis of a decision. The log has verdict, risks, rule ids and bundle. Beside the log are the values of exactly the
- * fields that the rules read. Only the names of sensitive values, and of payloads that contain them, are kept.
+ * The basis of a decision. The log has verdict, risks, rule ids and bundle. Beside the log are the values of exactly
+ * the fields that the rules read. Only the names of sensitive values, and of payloads that contain them, are kept.
  */
 export function basisOfDecision(decided: Decided): Basis {
   const { outcome, bundle } = decided
