@@ -112,6 +112,11 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'end a freeze, so that policy decides new calls again',
     load: () => import('./cli/client/freeze.ts').then((it) => ({ row: it.UNFREEZE, run: it.unfreeze })),
   },
+  'legal-hold': {
+    summary: 'keep threads from deletion',
+    load: () =>
+      import('./cli/client/legal-hold.ts').then((it) => ({ row: it.LEGAL_HOLD, run: it.legalHold })),
+  },
   webhooks: {
     summary: 'manage destinations of webhooks',
     load: () => import('./cli/client/webhooks.ts').then((it) => ({ row: it.WEBHOOKS, run: it.webhooks })),

@@ -108,6 +108,13 @@ export const DELIVERY: Board = {
           queries: [[`min by (instance) (${gauge('storeRoom')})`, '{{instance}}']],
         },
         {
+          title: 'Legal holds',
+          description:
+            'Threads, tasks, agents and tenants whose threads are kept beyond their retention. countersign legal-hold list shows the reasons.',
+          unit: 'short',
+          queries: [[`sum by (scope) (${most(gauge('legalHolds'), 'scope')})`, '{{scope}}']],
+        },
+        {
           title: 'Lost stores',
           description:
             'Gateways whose store was emptied or set back. They decide and sign nothing until they are started again.',

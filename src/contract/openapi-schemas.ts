@@ -8,6 +8,7 @@ import * as precedents from './precedents.ts'
 import { ERRORS } from './errors.ts'
 import * as freeze from './freeze.ts'
 import * as health from './health.ts'
+import * as legalHold from './legal-hold.ts'
 import * as reasons from './reasons.ts'
 import * as reviewRequests from './review-requests.ts'
 import * as reviewer from './reviewer.ts'
@@ -40,6 +41,7 @@ const WHOLE = JSON.parse(
     ...schemasOf(session),
     ...schemasOf(webhook),
     ...schemasOf(freeze),
+    ...schemasOf(legalHold),
     ...schemasOf(checkpoint),
     ...schemasOf(admin),
     Problem,

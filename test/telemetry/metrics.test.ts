@@ -16,6 +16,7 @@ const CENSUS: Census = {
   overdueMs: 45_000,
   paused: new Map([['gone', 1]]),
   frozen: new Map([['agent' as const, 2]]),
+  legalHolds: new Map([['task' as const, 3]]),
 }
 const TRACE = 'a'.repeat(32)
 const TRACEPARENT = `00-${TRACE}-${'b'.repeat(16)}-01`
@@ -245,6 +246,8 @@ describe('the metrics', () => {
       'countersign_group_threads_waiting{group="leads"} 2',
       'countersign_freezes_in_force{scope="agent"} 2',
       'countersign_freezes_in_force{scope="tenant"} 0',
+      'countersign_legal_holds_in_force{scope="task"} 3',
+      'countersign_legal_holds_in_force{scope="thread"} 0',
       'countersign_webhook_deliveries_waiting 7',
       'countersign_webhook_overdue_seconds 45',
       'countersign_webhook_destinations_paused{reason="gone"} 1',

@@ -2,6 +2,7 @@
 import { ADMIN } from './admin.ts'
 import { AGENT } from './agent.ts'
 import { FREEZE } from './freeze.ts'
+import { LEGAL_HOLD } from './legal-hold.ts'
 import { PUBLIC } from './public.ts'
 import { REVIEW } from './review.ts'
 import { SESSION } from './session.ts'
@@ -14,5 +15,6 @@ export const OPERATIONS = {
   ...ADMIN,
   ...PUBLIC,
   ...FREEZE,
+  ...LEGAL_HOLD,
   ...WEBHOOKS,
 } as const

@@ -11,6 +11,7 @@ import {
   sessionEnded,
   sessionOpened,
 } from '../laws/access.ts'
+import { legalHoldEnded, legalHoldStarted } from '../laws/legal-holds.ts'
 import type { SessionEnd } from '../../domain/session.ts'
 
 const reviewer = text('the reviewer')
@@ -28,6 +29,13 @@ const FREEZE = {
   epoch: number('the freeze epoch that began'),
   reason: text("the administrator's reason"),
   tool: optional(text('the tool')),
+}
+
+const LEGAL_HOLD = {
+  agent: optional(text('the agent')),
+  reason: text("the administrator's reason"),
+  task_id: optional(text('the task')),
+  thread_id: optional(text('the thread')),
 }
 
 const LOAD = {
@@ -67,6 +75,20 @@ export const ACCESS = {
     by: ['admin', 'reviewer'],
     details: FREEZE,
     law: freezeEnded,
+  }),
+  'legal_hold.started': event({
+    of: 'legal hold',
+    says: 'began',
+    by: ['admin'],
+    details: LEGAL_HOLD,
+    law: legalHoldStarted,
+  }),
+  'legal_hold.ended': event({
+    of: 'legal hold',
+    says: 'ended',
+    by: ['admin'],
+    details: LEGAL_HOLD,
+    law: legalHoldEnded,
   }),
   'key.issued': event({
     of: 'key',

@@ -34,6 +34,7 @@ export const RECORD_LIFETIMES: Readonly<Record<RecordType, Lifetime>> = {
   holder: { holds: 'the key in force of an agent or a reviewer', until: 'it is revoked' },
   destinations: { holds: 'webhooks, with their secrets', until: 'they are deleted' },
   freezes: { holds: 'freezes, and names that were ever frozen', until: FOR_EVER },
+  legal_holds: { holds: 'legal holds in force', until: 'they are removed' },
   tree: { holds: 'the Merkle tree over evidence', until: FOR_EVER },
   checkpoint: { holds: 'a signed checkpoint of evidence', until: FOR_EVER },
   forgotten: { holds: 'the time until which threads may be deleted', until: FOR_EVER },

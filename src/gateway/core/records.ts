@@ -2,6 +2,7 @@ import type { Decision } from '../../contract/agent.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { sha256 } from '../../domain/digest.ts'
 import type { Freezes } from '../../domain/freeze.ts'
+import type { LegalHolds } from '../../domain/legal-hold.ts'
 import type { MerkleTree } from '../../domain/merkle.ts'
 import type { Link, Session } from '../../domain/session.ts'
 import type { Thread } from '../../domain/thread.ts'
@@ -43,6 +44,8 @@ export interface Records {
   readonly destinations: { readonly destinations: readonly Destination[] }
   /** One record per tenant, `all`, which every commit that lets an agent act guards. */
   readonly freezes: Freezes
+  /** One record per tenant, `all`, which every commit that deletes threads guards. */
+  readonly legal_holds: LegalHolds
   /** One record per tenant, `head`, with the tree over its evidence up to the last checkpoint. */
   readonly tree: MerkleTree
   /** By the number of records it covers. */

@@ -8,6 +8,7 @@ import type { Answer, Handlers } from '../core/handler.ts'
 import { adminHandlers } from '../operations/admin.ts'
 import { agentHandlers } from '../operations/agent.ts'
 import { freezeHandlers } from '../operations/freeze.ts'
+import { legalHoldHandlers } from '../operations/legal-hold.ts'
 import { type Health, publicHandlers } from '../operations/public.ts'
 import { reviewHandlers } from '../operations/review.ts'
 import { sessionHandlers } from '../operations/session.ts'
@@ -25,6 +26,7 @@ export function mountOperations(app: FastifyInstance, http: HttpDeps, health: He
     ...sessionHandlers(http),
     ...adminHandlers(http),
     ...freezeHandlers,
+    ...legalHoldHandlers,
     ...webhookHandlers(http),
     ...publicHandlers(http, health),
   }

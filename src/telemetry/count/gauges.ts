@@ -1,6 +1,7 @@
 import { REQUEST_KINDS, type RequestKind } from '../../contract/operation.ts'
 import { RISKS } from '../../domain/decision.ts'
 import { FREEZE_KINDS } from '../../domain/freeze.ts'
+import { LEGAL_HOLD_KINDS } from '../../domain/legal-hold.ts'
 import type { Census } from '../../gateway/jobs/backlog.ts'
 import type { Instruments } from './instruments.ts'
 
@@ -106,6 +107,8 @@ function showCensus(instruments: Instruments, census: Census): void {
     instruments.set('oldestPending', { risk }, oldestAgeMs / 1000)
   }
   for (const scope of FREEZE_KINDS) instruments.set('frozen', { scope }, census.frozen.get(scope) ?? 0)
+  for (const scope of LEGAL_HOLD_KINDS)
+    instruments.set('legalHolds', { scope }, census.legalHolds.get(scope) ?? 0)
   const groups = [...census.groups].toSorted(([, a], [, b]) => b - a)
   instruments.setAll(
     'groupWaiting',
