@@ -106,7 +106,7 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   })
   try {
     const tracing = await tracingOf(config, log)
-    store = await (parts.openStore ?? openExpectedStore)(config)
+    store = await (parts.openStore ?? openExpectedStore)(config, log)
     const gateway = await assemble(config, parts, { store, policies, tracing })
     await policies.ready
     const notes = noteLoads(config, { ...gateway, log })

@@ -25,6 +25,7 @@ import {
   watchDataFile,
   writeMarker,
 } from './files.ts'
+import { compactAtStart, removeUnfinished, type StartOptions } from './compact.ts'
 import { createBatch, encodeCommit } from './batch.ts'
 import { lockDirectory } from './lock.ts'
 import { createGroupCommit, failureCause, orFailureCause } from './group-commit.ts'
@@ -79,6 +80,8 @@ export interface EmbeddedOptions {
   readonly statfs?: Statfs
   /** Refuses a wrong clock by throwing, before the store records a time. Both in ms since 1970. */
   readonly checkTime?: (writtenAt: number, now: number) => void
+  /** Compacts a file that is mostly free. Absent where the opening must be fast. */
+  readonly compact?: Pick<StartOptions, 'note' | 'leastBytes'>
 }
 
 /** A store in one directory on a local disk, for use by one process. */
@@ -101,10 +104,12 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
   let db: Database | undefined
   try {
     refuseForeign(readMarker(directory), options.deployment)
+    removeUnfinished(directory)
+    const { minFreeBytes = DEFAULT_MIN_FREE_BYTES, newWorkBytes, compact } = options
+    if (compact) await compactAtStart(directory, { statfs, keepFree: minFreeBytes, ...compact })
     db = openFiles(directory, statfs)
     const stamp = await readOrWriteStamp(db, directory, options)
     checkEnds(db)
-    const { minFreeBytes = DEFAULT_MIN_FREE_BYTES, newWorkBytes } = options
     const facts = { statfs, displaced: watchDataFile(directory) }
     const disk = createDiskGuard(directory, { minFreeBytes, newWorkBytes }, facts)
     const clock = createClock(stamp.time, options.clock)
