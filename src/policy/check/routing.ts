@@ -10,7 +10,7 @@ import {
 import { MAX_APPROVALS, MAX_COMMENT_CHARACTERS, MAX_COMMENTS } from '../text/bounds.ts'
 import type { Scalar } from '../language/compiled-test.ts'
 import type { LevelView } from '../language/level-view.ts'
-import { DEFAULT_RETENTION, LEAST_RETENTION, type Retention } from '../language/retention.ts'
+import { type CheckedRetention, checkRetention } from './retention.ts'
 import type { RoutingIr } from '../language/rule.ts'
 import type { Doc, DocMap } from '../yaml/parse.ts'
 import {
@@ -30,7 +30,7 @@ import {
   wrongType,
   type Reader,
 } from '../yaml/shape.ts'
-import { duration, isTimeZone } from '../language/time.ts'
+import { isTimeZone } from '../language/time.ts'
 import { type Calendar, checkWorking, type Lists } from './working.ts'
 
 /** The checked routing.yaml. `groups` lists its uses of groups, which are checked against the directory. */
@@ -38,6 +38,7 @@ export interface CheckedRouting {
   readonly routing: RoutingIr
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
   readonly groups: readonly GroupUse[]
+  readonly retention: CheckedRetention
 }
 
 /** A use of a group: routing or a rule requires `approvals` from the group. */
@@ -71,13 +72,14 @@ export function checkRouting(
   const lists = withFiles(keys.lists ? checkLists(reader, keys.lists) : new Map())
   const timezone = (keys.timezone && checkTimeZone(reader, keys.timezone)) ?? 'UTC'
   const levels = keys.levels && checkLevels(reader, keys.levels, { uses, lists, timezone })
+  const retention = checkRetention(reader, keys.retention)
   const routing = {
     ...checkDefaults(reader, keys),
     timezone,
     budgets: keys.budgets ? checkBudgets(reader, keys.budgets) : {},
-    retention: checkRetention(reader, keys.retention),
+    retention: retention.retention,
   }
-  return levels && { routing: { ...routing, ...levels }, lists, groups: uses }
+  return levels && { routing: { ...routing, ...levels }, lists, groups: uses, retention }
 }
 
 function checkDefaults(
@@ -101,21 +103,6 @@ function checkBudgets(reader: Reader, doc: Doc): Partial<Budgets> {
     return amount === undefined ? [] : [[name, amount] as const]
   })
   return Object.fromEntries(read)
-}
-
-/** Reads `retention`. Threads stay for 30 days by default, and for 8 days at least. */
-function checkRetention(reader: Reader, doc: Doc | undefined): Retention {
-  const map = doc && readMap(reader, doc, '`retention`')
-  if (!map) return DEFAULT_RETENTION
-  const { threads } = readKeys(reader, map, { what: '`retention`', optional: ['threads'] })
-  const threads_ms = threads && readDuration(reader, threads, '`threads`')
-  if (threads && threads_ms !== undefined && threads_ms < LEAST_RETENTION.threads_ms)
-    reader.report(
-      'bad-value',
-      threads,
-      `threads stay for at least ${duration(LEAST_RETENTION.threads_ms)}, because agents may ask about their proofs for as long`,
-    )
-  return { threads_ms: threads_ms ?? DEFAULT_RETENTION.threads_ms }
 }
 
 function checkTimeZone(reader: Reader, doc: Doc): string | undefined {
