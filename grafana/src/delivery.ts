@@ -131,6 +131,39 @@ export const DELIVERY: Board = {
       ],
     },
     {
+      title: 'Data in the store, measured once a day',
+      panels: [
+        {
+          title: 'The store is full',
+          description:
+            'If all data grows as it did between the last two measurements. Empty if it does not grow.',
+          unit: 'dateTimeFromNow',
+          stat: true,
+          queries: [[`1000 * min(${gauge('storeFills')})`, 'full']],
+        },
+        {
+          title: 'Bytes by kind',
+          description:
+            'Names and contents. The store needs more, for its pages. docs/data.md lists the kinds.',
+          unit: 'bytes',
+          stacked: true,
+          queries: [[most(gauge('storeBytes'), 'kind'), '{{kind}}']],
+        },
+        {
+          title: 'Daily growth by kind',
+          description: 'Negative when more was deleted than written.',
+          unit: 'bytes',
+          queries: [[most(gauge('storeGrowth'), 'kind'), '{{kind}}']],
+        },
+        {
+          title: 'Entries by kind',
+          description: 'Records, index entries and counters.',
+          unit: 'short',
+          queries: [[most(gauge('storeEntries'), 'kind'), '{{kind}}']],
+        },
+      ],
+    },
+    {
       title: 'Evidence and time',
       panels: [
         {

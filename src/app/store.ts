@@ -6,7 +6,7 @@ import type { Config } from '../settings/settings.ts'
 import type { StoreArchive, StoreRestore } from '../store/archive.ts'
 import type { Compaction } from '../store/embedded/compact.ts'
 import { requireStore } from '../store/embedded/files.ts'
-import { type EmbeddedOptions, openEmbeddedStore } from '../store/embedded/store.ts'
+import { type EmbeddedOptions, type EmbeddedStore, openEmbeddedStore } from '../store/embedded/store.ts'
 import type { RedisOptions } from '../store/redis/connect.ts'
 import type { Ahead } from '../store/redis/times.ts'
 import type { Store } from '../store/store.ts'
@@ -74,6 +74,21 @@ export async function openArchive(config: Config): Promise<StoreArchive> {
   }
   const { openRedisArchive } = await import('../store/redis/archive.ts')
   return openRedisArchive(redisOptions(config))
+}
+
+/** Opens a gateway's store to measure it while it changes. */
+export async function openLive(
+  config: Config,
+  store: Store,
+): Promise<Pick<StoreArchive, 'now' | 'partitions' | 'dump' | 'close'>> {
+  if (config.store.kind !== 'embedded') return openArchive(config)
+  const live = store as EmbeddedStore
+  return {
+    now: () => live.now(),
+    partitions: () => live.partitions(),
+    dump: (partition) => live.dump(partition),
+    close: () => Promise.resolve(),
+  }
 }
 
 /** Returns free pages of a stopped embedded store to the disk. @throws as openStore */

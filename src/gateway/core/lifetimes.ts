@@ -39,6 +39,7 @@ export const RECORD_LIFETIMES: Readonly<Record<RecordType, Lifetime>> = {
   checkpoint: { holds: 'a signed checkpoint of evidence', until: FOR_EVER },
   forgotten: { holds: 'the time until which threads may be deleted', until: FOR_EVER },
   instance: { holds: 'the last report of a gateway', until: 'an hour without a report' },
+  sizes: { holds: 'the last measurement of the store', until: FOR_EVER },
   secret: { holds: 'secrets that the gateway made', until: FOR_EVER },
   admin: { holds: 'the admin keys in force, as hashes', until: 'the next rotation' },
 }

@@ -61,8 +61,31 @@ export interface Records {
    * - `log`: name of this log
    */
   readonly secret: { readonly value: string }
+  /** In the system partition only, `all`: the last measurement (src/gateway/integrity/measure-store.ts). */
+  readonly sizes: StoreSizes
   /** In the system partition only, `key`: the admin keys in force (src/gateway/core/admin-keys.ts). */
   readonly admin: HolderRecord
+}
+
+/** Sizes of the store by kind of data. */
+export interface StoreSizes {
+  /** The end of the measurement, ms since 1970; 0 before the first. */
+  readonly at: number
+  /** An instance measures until then, ms since 1970. */
+  readonly claimed_until: number
+  readonly kinds: Readonly<
+    Record<
+      string,
+      {
+        readonly count: number
+        readonly bytes: number
+        /** Bytes of a day, since the measurement before. */
+        readonly growth?: number
+        /** Threads that were opened in the last day, of `index`. */
+        readonly last_day?: number
+      }
+    >
+  >
 }
 
 export interface InstanceRecord {

@@ -7,7 +7,7 @@ import type { Deps } from '../core/deps.ts'
 import { destinations } from '../webhooks/destinations.ts'
 import { ALL } from '../core/expiry-index.ts'
 import { FREEZES } from '../core/freezes.ts'
-import { read, unlessBroken } from '../core/records.ts'
+import { read, type StoreSizes, SYSTEM, unlessBroken } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { listTenants, webhookTenants } from '../core/tenants.ts'
 import { quorumOf } from '../review/thread-summary.ts'
@@ -30,6 +30,8 @@ export interface Census {
   readonly frozen: ReadonlyMap<FreezeKind, number>
   /** Legal holds in force, by scope. */
   readonly legalHolds: ReadonlyMap<LegalHoldKind, number>
+  /** The last measurement of the store. */
+  readonly sizes: StoreSizes | undefined
 }
 
 /** The most threads to read for their groups. */
@@ -50,7 +52,13 @@ export async function census(deps: Deps): Promise<Census> {
   const tenants = await listTenants(deps)
   const { pending, oldest } = await waitingThreads(deps, tenants)
   const groups = await emptySeats(deps, oldest)
-  return { pending, groups, ...(await waitingDeliveries(deps)), ...(await scopesInForce(deps, tenants)) }
+  return {
+    pending,
+    groups,
+    ...(await waitingDeliveries(deps)),
+    ...(await scopesInForce(deps, tenants)),
+    sizes: await lastSizes(deps),
+  }
 }
 
 interface Waiting {
@@ -144,6 +152,12 @@ async function scopesInForce(
     for (const hold of held?.value.holds ?? []) add(legalHolds, legalHoldKind(hold))
   }
   return { frozen, legalHolds }
+}
+
+/** The last measurement of the store (src/gateway/integrity/measure-store.ts); undefined before the first. */
+async function lastSizes(deps: Deps): Promise<StoreSizes | undefined> {
+  const sizes = (await read(deps.store, SYSTEM, 'sizes', ALL))?.value
+  return sizes === undefined || sizes.at === 0 ? undefined : sizes
 }
 
 const add = <K>(counts: Map<K, number>, kind: K): void => void counts.set(kind, (counts.get(kind) ?? 0) + 1)

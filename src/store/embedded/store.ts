@@ -27,6 +27,7 @@ import {
 } from './files.ts'
 import { compactAtStart, removeUnfinished, type StartOptions } from './compact.ts'
 import { createBatch, encodeCommit } from './batch.ts'
+import { dumpPartition } from './dump.ts'
 import { lockDirectory } from './lock.ts'
 import { createGroupCommit, failureCause, orFailureCause } from './group-commit.ts'
 import {
@@ -48,6 +49,7 @@ import {
 import { checkEnds, checkEverything, countEvents } from './verify.ts'
 import { StoreUnavailable } from '../store.ts'
 import { createWatchers } from '../watchers.ts'
+import type { DumpEntry } from '../archive.ts'
 import type { ClockSources } from '../clock.ts'
 import type { Statfs } from './disk.ts'
 import type { StateBefore } from './batch.ts'
@@ -87,6 +89,8 @@ export interface EmbeddedOptions {
 /** A store in one directory on a local disk, for use by one process. */
 export interface EmbeddedStore extends Store {
   partitions(): Promise<string[]>
+  /** Yields the content page by page, while commits change it. */
+  dump(partition: string): AsyncIterable<DumpEntry>
   /** Reads the numbers of all events, and returns their count. Rejects at the first gap (S06). */
   verifyDensity(partition: string): Promise<number>
 }
@@ -287,6 +291,10 @@ class Embedded implements EmbeddedStore {
 
   partitions(): Promise<string[]> {
     return this.#read(readPartitions)
+  }
+
+  dump(partition: string): AsyncIterable<DumpEntry> {
+    return dumpPartition(this.#parts.db, partition)
   }
 
   verifyDensity(partition: string): Promise<number> {
