@@ -12,6 +12,7 @@ import { noteLoads } from './app/policies.ts'
 import { healthOf } from './app/health.ts'
 import { type Reports, startReports } from './app/reports.ts'
 import type { Snapshot } from './policy/language/snapshot.ts'
+import { type Sizes, startSizes } from './app/sizes.ts'
 import { siteOfServer, warnOfSite } from './app/site.ts'
 import { openExpectedStore } from './app/store.ts'
 import { tracingOf } from './app/tracing.ts'
@@ -106,7 +107,7 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   })
   try {
     const tracing = await tracingOf(config, log)
-    store = await (parts.openStore ?? openExpectedStore)(config)
+    store = await (parts.openStore ?? openExpectedStore)(config, log)
     const gateway = await assemble(config, parts, { store, policies, tracing })
     await policies.ready
     const notes = noteLoads(config, { ...gateway, log })
@@ -157,6 +158,7 @@ interface Gateway extends Adapters {
   readonly checkpointer: Checkpointer
   readonly loads: LoadNotes
   readonly reports: Reports
+  readonly sizes: Sizes
 }
 
 async function readSecrets(
@@ -170,8 +172,7 @@ async function readSecrets(
 }
 
 async function assemble(config: Config, parts: AppParts, adapters: Adapters): Promise<Gateway> {
-  const { log } = parts
-  const { tracing } = adapters
+  const [{ log }, { tracing }] = [parts, adapters]
   const random = randomSource()
   const nextCommitId = commitIds(random)
   const own = await readSecrets(config, parts, { store: adapters.store, random, commitId: nextCommitId })
@@ -226,6 +227,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     worker: webhooks.worker,
     checkpointer,
     reports,
+    sizes: startSizes(deps, config, { store: adapters.store, log }),
     ...startJobs(deps, parts, { metrics, watch }),
   }
   return { ...adapters, deps, metrics, server, health, site, ...jobs }
@@ -329,6 +331,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
     await loads.close()
     await checkpointer.close()
     await gateway.reports.close()
+    await gateway.sizes.close()
     await scrapes?.close()
     await tracing.close()
     await store.close()

@@ -552,6 +552,7 @@ const isLookAtThreads = ({ writes }: Commit): boolean =>
 export const elsewhere = ({ app }: World): Deps => ({
   ...app.deps,
   freezes: new Map(),
+  legalHolds: new Map(),
   sweeps: new Map(),
   keys: new Map(),
   destinations: new Map(),

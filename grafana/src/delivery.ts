@@ -108,6 +108,13 @@ export const DELIVERY: Board = {
           queries: [[`min by (instance) (${gauge('storeRoom')})`, '{{instance}}']],
         },
         {
+          title: 'Legal holds',
+          description:
+            'Threads, tasks, agents and tenants whose threads are kept beyond their retention. countersign legal-hold list shows the reasons.',
+          unit: 'short',
+          queries: [[`sum by (scope) (${most(gauge('legalHolds'), 'scope')})`, '{{scope}}']],
+        },
+        {
           title: 'Lost stores',
           description:
             'Gateways whose store was emptied or set back. They decide and sign nothing until they are started again.',
@@ -120,6 +127,39 @@ export const DELIVERY: Board = {
             'fsync: on disk. replicated: on replicas. async: a power cut may lose the last seconds.',
           unit: 'short',
           queries: [[sum(gauge('storeInfo'), 'durability'), '{{durability}}']],
+        },
+      ],
+    },
+    {
+      title: 'Data in the store, measured once a day',
+      panels: [
+        {
+          title: 'The store is full',
+          description:
+            'If all data grows as it did between the last two measurements. Empty if it does not grow.',
+          unit: 'dateTimeFromNow',
+          stat: true,
+          queries: [[`1000 * min(${gauge('storeFills')})`, 'full']],
+        },
+        {
+          title: 'Bytes by kind',
+          description:
+            'Names and contents. The store needs more, for its pages. docs/data.md lists the kinds.',
+          unit: 'bytes',
+          stacked: true,
+          queries: [[most(gauge('storeBytes'), 'kind'), '{{kind}}']],
+        },
+        {
+          title: 'Daily growth by kind',
+          description: 'Negative when more was deleted than written.',
+          unit: 'bytes',
+          queries: [[most(gauge('storeGrowth'), 'kind'), '{{kind}}']],
+        },
+        {
+          title: 'Entries by kind',
+          description: 'Records, index entries and counters.',
+          unit: 'short',
+          queries: [[most(gauge('storeEntries'), 'kind'), '{{kind}}']],
         },
       ],
     },

@@ -33,6 +33,7 @@ export function depsOf(config: Config, provided: Provided): Deps {
     commitmentSecret: provided.commitmentSecret,
     destinations: new Map(),
     freezes: new Map(),
+    legalHolds: new Map(),
     sweeps: new Map(),
     outboxRoom: createByteSemaphore(),
     epochs: new Map(),

@@ -1,10 +1,12 @@
+import type { Logger } from 'pino'
 import { defined } from '../contract/defined.ts'
 import { requireExpected, requireSaneClock } from './expected-store.ts'
 import { SYSTEM } from '../gateway/core/records.ts'
 import type { Config } from '../settings/settings.ts'
 import type { StoreArchive, StoreRestore } from '../store/archive.ts'
+import type { Compaction } from '../store/embedded/compact.ts'
 import { requireStore } from '../store/embedded/files.ts'
-import { type EmbeddedOptions, openEmbeddedStore } from '../store/embedded/store.ts'
+import { type EmbeddedOptions, type EmbeddedStore, openEmbeddedStore } from '../store/embedded/store.ts'
 import type { RedisOptions } from '../store/redis/connect.ts'
 import type { Ahead } from '../store/redis/times.ts'
 import type { Store } from '../store/store.ts'
@@ -14,11 +16,16 @@ import type { Store } from '../store/store.ts'
  * Redis and the modules of maintenance commands load on demand, because they would slow every start.
  */
 
-/** Opens the store for a gateway. @throws also when it is not the expected store, or the clock is doubtful */
-export async function openExpectedStore(config: Config): Promise<Store> {
+/**
+ * Opens the store for a gateway, and first compacts an embedded store that is mostly free.
+ *
+ * @throws also when it is not the expected store, or the clock is doubtful
+ */
+export async function openExpectedStore(config: Config, log: Pick<Logger, 'info'>): Promise<Store> {
   const checkTime = (writtenAt: number, now: number): void =>
     requireSaneClock(writtenAt, now, config.acceptClock)
-  const store = await openChecked(config, checkTime)
+  const note = (facts: object, text: string): void => log.info(facts, text)
+  const store = await openChecked(config, { checkTime, compact: { note } })
   try {
     await requireExpected(store, config)
     return store
@@ -30,14 +37,14 @@ export async function openExpectedStore(config: Config): Promise<Store> {
 
 async function openChecked(
   config: Config,
-  checkTime: (writtenAt: number, now: number) => void,
+  atStart: Required<Pick<EmbeddedOptions, 'checkTime' | 'compact'>>,
 ): Promise<Store> {
   const { store, storeExpect } = config
   if (store.kind === 'embedded') {
     if (storeExpect !== undefined) requireStore(store.path)
-    return openEmbedded(config, { path: store.path, checkTime })
+    return openEmbedded(config, { path: store.path, ...atStart })
   }
-  for (const { seen, ms } of await timesInRedis(config, [SYSTEM])) checkTime(seen, seen - ms)
+  for (const { seen, ms } of await timesInRedis(config, [SYSTEM])) atStart.checkTime(seen, seen - ms)
   return openStore(config)
 }
 
@@ -47,7 +54,10 @@ export async function openStore(config: Config): Promise<Store> {
   return openRedisStore(redisOptions(config))
 }
 
-const openEmbedded = (config: Config, place: Pick<EmbeddedOptions, 'path' | 'checkTime'>): Promise<Store> =>
+const openEmbedded = (
+  config: Config,
+  place: Pick<EmbeddedOptions, 'path' | 'checkTime' | 'compact'>,
+): Promise<Store> =>
   openEmbeddedStore({
     ...embeddedPlace(config, place.path),
     ...place,
@@ -64,6 +74,28 @@ export async function openArchive(config: Config): Promise<StoreArchive> {
   }
   const { openRedisArchive } = await import('../store/redis/archive.ts')
   return openRedisArchive(redisOptions(config))
+}
+
+/** Opens a gateway's store to measure it while it changes. */
+export async function openLive(
+  config: Config,
+  store: Store,
+): Promise<Pick<StoreArchive, 'now' | 'partitions' | 'dump' | 'close'>> {
+  if (config.store.kind !== 'embedded') return openArchive(config)
+  const live = store as EmbeddedStore
+  return {
+    now: () => live.now(),
+    partitions: () => live.partitions(),
+    dump: (partition) => live.dump(partition),
+    close: () => Promise.resolve(),
+  }
+}
+
+/** Returns free pages of a stopped embedded store to the disk. @throws as openStore */
+export async function compactStore(config: Config): Promise<Compaction> {
+  if (config.store.kind !== 'embedded') throw new TypeError('the store is not embedded')
+  const { compactEmbedded } = await import('../store/embedded/compact.ts')
+  return compactEmbedded(embeddedPlace(config, config.store.path))
 }
 
 /** Sets the time of a stopped store. @throws as openStore */

@@ -8,6 +8,7 @@ import type * as precedents from './precedents.ts'
 import type * as erasure from './erasure.ts'
 import type * as freeze from './freeze.ts'
 import type * as health from './health.ts'
+import type * as legalHold from './legal-hold.ts'
 import type * as reasons from './reasons.ts'
 import type * as reviewRequests from './review-requests.ts'
 import type * as reviewer from './reviewer.ts'
@@ -22,6 +23,7 @@ type Schemas = typeof admin &
   typeof erasure &
   typeof freeze &
   typeof health &
+  typeof legalHold &
   typeof reasons &
   typeof reviewRequests &
   typeof reviewer &

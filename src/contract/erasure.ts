@@ -2,14 +2,14 @@
 import { Type, type Static } from 'typebox'
 import { LIMITS } from './limits.ts'
 
-const SELECTIONS = [['task'], ['thread'], ['agent'], ['field', 'equals']]
+const SELECTIONS = [['task_id'], ['thread_id'], ['agent'], ['field', 'equals']]
 const MEMBERS = SELECTIONS.flat()
 
 export const ErasureRequest = Type.Object(
   {
     tenant: Type.String({ pattern: '^[a-z0-9-]{1,32}$' }),
-    task: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' })),
-    thread: Type.Optional(Type.String({ pattern: '^thr_[0-9A-HJKMNP-TV-Z]{26}$' })),
+    task_id: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' })),
+    thread_id: Type.Optional(Type.String({ pattern: '^thr_[0-9A-HJKMNP-TV-Z]{26}$' })),
     agent: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' })),
     field: Type.Optional(
       Type.String({

@@ -72,6 +72,9 @@ export const LIMITS = {
   /** Agents and tools of one tenant that were ever frozen. The tenant as a whole can always be frozen. */
   FREEZES: 1_000,
   FREEZE_REASON_CHARS: 500,
+  /** Legal holds in force of one tenant. The tenant as a whole can always be held. */
+  LEGAL_HOLDS: 1_000,
+  LEGAL_HOLD_REASON_CHARS: 500,
   PAGE_ITEMS: 100,
   EVIDENCE_PAGE_ITEMS: 10_000,
   /** Time in which a stored answer is replayed for a repeated Idempotency-Key; shorter for a stored allow. */

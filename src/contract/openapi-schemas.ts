@@ -9,6 +9,7 @@ import { ERRORS } from './errors.ts'
 import * as erasure from './erasure.ts'
 import * as freeze from './freeze.ts'
 import * as health from './health.ts'
+import * as legalHold from './legal-hold.ts'
 import * as reasons from './reasons.ts'
 import * as reviewRequests from './review-requests.ts'
 import * as reviewer from './reviewer.ts'
@@ -42,6 +43,7 @@ const WHOLE = JSON.parse(
     ...schemasOf(webhook),
     ...schemasOf(erasure),
     ...schemasOf(freeze),
+    ...schemasOf(legalHold),
     ...schemasOf(checkpoint),
     ...schemasOf(admin),
     Problem,

@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox'
 import { ActionHash, DecisionStatus, RiskLevel } from './agent.ts'
 import { FreezeView } from './freeze.ts'
 import { HeadingView } from './heading.ts'
+import { LegalHoldView } from './legal-hold.ts'
 import { Display, LevelReview } from './display.ts'
 import { Because, FiredRule } from './reasons.ts'
 import { VoteDecision } from './review-requests.ts'
@@ -87,6 +88,7 @@ export const ThreadSummary = Type.Object({
       { description: 'The first value of the rule that set the risk.' },
     ),
   ),
+  legal_hold: Type.Optional(LegalHoldView),
 })
 export type ThreadSummary = Static<typeof ThreadSummary>
 
@@ -316,6 +318,7 @@ export const ThreadView = Type.Object({
   decided_by: ThreadSummary.properties.decided_by,
   used_at: ThreadSummary.properties.used_at,
   because: ThreadSummary.properties.because,
+  legal_hold: ThreadSummary.properties.legal_hold,
   display: Display,
   review: LevelReview,
   interactive: Type.Boolean({ description: 'Whether a vote needs a sign-in; a key is not enough.' }),
@@ -389,5 +392,6 @@ export type AgentView = Static<typeof AgentView>
 export const AgentList = Type.Object({
   agents: Type.Array(AgentView),
   freezes: Type.Array(FreezeView, { description: 'Freezes in force.' }),
+  legal_holds: Type.Array(LegalHoldView, { description: 'Legal holds in force.' }),
 })
 export type AgentList = Static<typeof AgentList>

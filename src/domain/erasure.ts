@@ -3,8 +3,8 @@ import { canonicalJson, digestOf } from './digest.ts'
 
 /** The target of an erasure: a task, a thread, an agent, or a value of a field. */
 export type Selection =
-  | { readonly task: string }
-  | { readonly thread: string }
+  | { readonly task_id: string }
+  | { readonly thread_id: string }
   | { readonly agent: string }
   | {
       /** The name of the field in rules: `payload.customer.email`. */

@@ -1,9 +1,11 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { SYSTEM } from '../domain/evidence.ts'
+import type { LegalHold } from '../domain/legal-hold.ts'
 import type { ThreadStatus } from '../domain/thread.ts'
 import type { EventKind } from '../events/kinds/event.ts'
 import { kindOf, membersOf, webhookOf } from '../events/events.ts'
 import { requireCredential } from '../events/laws/access.ts'
+import { mustStay, noteThread } from '../events/laws/legal-holds.ts'
 import { emptyLedger, type Ledger, type LedgerThread } from '../events/laws/ledger.ts'
 import { readEvent, type ReadEvent } from '../events/record/read-event.ts'
 import { LawBroken, requireThat } from '../events/record/require.ts'
@@ -61,6 +63,7 @@ export class Replay {
       return unreadable?.message
     }
     const { event, kind } = read
+    this.#ledger.records += 1
     const missing = brokenBy(() => requireDue(event, due))
     const impossible = this.#live(event, kind)
     const untimely = brokenBy(() => this.#requireTime(event))
@@ -93,6 +96,16 @@ export class Replay {
     if (revision === 0 && !broken) return undefined
     const over = status === 'rejected' || approval?.collected === true
     return { status, revision, redeemed: approval?.redeemed === true, opened_at, over, broken }
+  }
+
+  /** True when evidence shows that nothing can have deleted the thread, because of a legal hold. */
+  mustStay(id: string): boolean {
+    return mustStay(this.#ledger, id)
+  }
+
+  /** The legal holds in force. */
+  legalHolds(): readonly LegalHold[] {
+    return this.#ledger.legalHolds.holds
   }
 
   story(): Story {
@@ -138,6 +151,7 @@ export class Replay {
       requireMembers(record, kind)
       kind.law(this.#ledger, record)
       requireNoOthers(record, kind)
+      noteThread(this.#ledger, record)
       happen(this.#ledger.threads.get(thread), webhookOf(record))
     })
     return unproved ?? impossible

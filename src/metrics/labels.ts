@@ -7,7 +7,7 @@ import { BUDGET_NAMES } from '../domain/budget.ts'
 
 /** Names from the bundle or the routes, which are unknown in advance. */
 export interface OpenSet {
-  readonly from: 'tools' | 'rules' | 'groups' | 'routes' | 'release' | 'bundle'
+  readonly from: 'tools' | 'rules' | 'groups' | 'routes' | 'release' | 'bundle' | 'kinds'
   /** Text for docs/metrics.md. */
   readonly says: string
 }
@@ -25,6 +25,11 @@ export const GROUPS: OpenSet = { from: 'groups', says: 'a group of reviewers' }
 export const ROUTES: OpenSet = { from: 'routes', says: 'the pattern of a route, never a path' }
 export const RELEASE: OpenSet = { from: 'release', says: 'the version in package.json' }
 export const BUNDLE: OpenSet = { from: 'bundle', says: 'SHA-256 of the bundle in force' }
+
+export const KINDS: OpenSet = {
+  from: 'kinds',
+  says: 'a kind of data of docs/data.md; all indexes are one kind',
+}
 
 export { RISKS, VERDICTS }
 

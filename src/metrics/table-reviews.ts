@@ -1,4 +1,5 @@
 import { FREEZE_KINDS } from '../domain/freeze.ts'
+import { LEGAL_HOLD_KINDS } from '../domain/legal-hold.ts'
 import { GROUPS, REVIEW_ENDS, REVOCATIONS, RISKS, SIGN_IN_RESULTS, WITHDRAWN_FROM } from './labels.ts'
 import type { MetricSpec } from './metric-spec.ts'
 
@@ -28,6 +29,13 @@ export const REVIEW_METRICS = {
     unit: 'freezes',
     help: 'Agents, tools and whole tenants that are frozen. The same on every instance.',
     labels: { scope: FREEZE_KINDS },
+  },
+  legalHolds: {
+    kind: 'gauge',
+    name: 'countersign_legal_holds_in_force',
+    unit: 'legal holds',
+    help: 'Threads, tasks, agents and whole tenants under a legal hold. The same on every instance.',
+    labels: { scope: LEGAL_HOLD_KINDS },
   },
   groupWaiting: {
     kind: 'gauge',

@@ -153,6 +153,8 @@ describe('a server that is not a gateway', () => {
       ['freeze', 'acme', '--reason', 'r'],
       ['freeze', 'list', 'acme'],
       ['unfreeze', 'acme', '--reason', 'r'],
+      ['legal-hold', 'add', '--tenant', 'acme', '--reason', 'r'],
+      ['legal-hold', 'list', '--tenant', 'acme'],
       ['evidence', 'key', '--tenant', 'acme'],
       ['webhooks', 'create', 'acme', 'https://hooks.example'],
       ['webhooks', 'list', 'acme'],

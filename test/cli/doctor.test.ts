@@ -16,10 +16,11 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { certificateFinding } from '../../src/cli/operate/doctor/certificates.ts'
 import { authorityFinding } from '../../src/cli/operate/doctor/files.ts'
+import { judgeRetention } from '../../src/cli/operate/doctor/retention.ts'
 import { lookAtCombinations, lookAtNode } from '../../src/cli/operate/doctor/settings.ts'
 import { clockFinding, dateFinding } from '../../src/cli/operate/doctor/store.ts'
 import { loadConfig } from '../../src/settings/config.ts'
-import { SYSTEM } from '../../src/gateway/core/records.ts'
+import { type StoreSizes, SYSTEM } from '../../src/gateway/core/records.ts'
 import { TENANTS_INDEX } from '../../src/gateway/core/indexes.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/store.ts'
 import { keySpace } from '../../src/store/redis/keys.ts'
@@ -329,6 +330,56 @@ describe('countersign doctor, without a gateway', () => {
     expect((await wrong(args, { NODE_EXTRA_CA_CERTS: at('file-that-is-not-there') }))[1].join()).toMatch(
       /named by NODE_EXTRA_CA_CERTS, cannot be read/,
     )
+  })
+})
+
+/** A measurement of a store: `daily` threads a day of a megabyte each. */
+const sizesOf = (daily: number): StoreSizes => ({
+  at: 1,
+  claimed_until: 0,
+  kinds: {
+    'record thread': { count: 100, bytes: 60e6 },
+    'record revision': { count: 100, bytes: 40e6 },
+    index: { count: 900, bytes: 0, last_day: daily },
+    evidence: { count: 1, bytes: 1, growth: 1e6 },
+  },
+})
+
+describe('countersign doctor, on retention', () => {
+  const retention = { threads_ms: 30 * 24 * HOUR_MS, disclosures_ms: 0 }
+
+  it('warns of threads that the disk cannot hold, and names a retention that fits', () => {
+    expect(judgeRetention(sizesOf(9), retention, 200e6)).toEqual([
+      {
+        level: 'ok',
+        check: 'retention',
+        what: 'threads of 30 days and their evidence need 300 MB: 300 MB are there',
+      },
+    ])
+    expect(judgeRetention(sizesOf(14), retention, 200e6)).toMatchObject([
+      {
+        level: 'warning',
+        what: 'threads of 30 days and their evidence need 450 MB, but only 300 MB are there',
+        todo: 'set `threads: 20d`, or give the store more room (docs/data.md)',
+      },
+    ])
+    expect(judgeRetention(sizesOf(99), retention, 200e6)).toMatchObject([
+      { level: 'warning', todo: 'give the store more room (docs/data.md)' },
+    ])
+    expect(judgeRetention({ ...sizesOf(9), kinds: {} }, retention, 0)).toEqual([])
+  })
+
+  it('reads the measurement of a stopped store and of a running gateway', async () => {
+    const store = await openEmbeddedStore({ path: at('data'), minFreeBytes: 0 })
+    const body = JSON.stringify(sizesOf(1e9))
+    const writes = [{ op: 'put', type: 'sizes', id: 'all', body }] as const
+    await store.commit(SYSTEM, { commitId: 'c', deadline: Infinity, guards: [], writes, events: [] })
+    await store.close()
+    const found = /^warning +retention +threads of 30 days and their evidence need [\d.e+]+ TB, but only /m
+    expect((await examine()).out).toMatch(found)
+    const { port } = await running()
+    const { out } = await examine(['--port', port], { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY })
+    expect(out).toMatch(found)
   })
 })
 

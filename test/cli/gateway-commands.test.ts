@@ -353,6 +353,47 @@ describe('countersign freeze and unfreeze', () => {
   })
 })
 
+describe('countersign legal-hold', () => {
+  const on = ['--tenant', 'acme', '--agent', 'billing-bot']
+
+  it('adds a legal hold, lists it, and removes it', async () => {
+    expect((await run('legal-hold', 'list', '--tenant', 'acme')).out).toBe('nothing is under a legal hold\n')
+    const added = await run('legal-hold', 'add', ...on, '--reason', 'case 17')
+    expect([added.code, added.err]).toEqual([0, ''])
+    expect(added.out).toMatch(/^agent billing-bot in acme is under a legal hold since 20\S+Z\n$/)
+    const again = await run('legal-hold', 'add', ...on, '--reason', 'case 18')
+    expect(again.err).toBe('it replaced an earlier legal hold, whose reason was: case 17\n')
+    expect((await run('legal-hold', 'list', '--tenant', 'acme')).out).toMatch(
+      /^agent billing-bot in acme {2}since 20\S+Z, by admin:admin: case 18\n$/,
+    )
+    const removed = await run('legal-hold', 'remove', ...on, '--reason', 'settled')
+    expect([removed.code, removed.out]).toEqual([
+      0,
+      'agent billing-bot in acme is no longer under this legal hold: retention applies again\n',
+    ])
+    const gone = await run('legal-hold', 'remove', ...on, '--reason', 'settled')
+    expect([gone.code, gone.err]).toEqual([1, expect.stringContaining('this scope is under no legal hold')])
+  })
+
+  it('warns of an unknown name, and refuses incomplete commands', async () => {
+    const odd = await run('legal-hold', 'add', '--tenant', 'acme', '--task', 'tsak', '--reason', 'r')
+    expect([odd.code, odd.err]).toEqual([0, expect.stringContaining('task tsak in acme is not known: check')])
+    await run('legal-hold', 'remove', '--tenant', 'acme', '--task', 'tsak', '--reason', 'r')
+    for (const [args, said] of [
+      [['add', ...on], 'missing option: --reason TEXT'],
+      [
+        ['add', ...on, '--task', 'a', '--reason', 'r'],
+        'name a thread, a task or an agent, but only one of them',
+      ],
+      [['add', '--reason', 'r'], 'missing option: --tenant TENANT'],
+      [['list', ...on], '`--agent` is not an option of this command'],
+    ] as const) {
+      const { code, err } = await run('legal-hold', ...args)
+      expect([code, err]).toEqual([2, expect.stringContaining(said)])
+    }
+  })
+})
+
 describe('`countersign login-link` and `sign-out`', () => {
   const signIn = (link: string): Promise<Response> =>
     fetch(`${env['COUNTERSIGN_URL']}/api/review/session`, {

@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -32,6 +41,34 @@ afterAll(async () => {
 const store = (args: readonly string[], input?: string, env: Record<string, string> = {}) =>
   runCli(['store', ...args], { cwd: directory, env, ...(input === undefined ? {} : { input }) })
 const at = (name: string): string => join(directory, name)
+
+describe('countersign store compact', () => {
+  it('says the size of the file before and after, and the store still checks', async () => {
+    cpSync(from.path, at('compacted'), { recursive: true, filter: (name) => !name.endsWith('.sock') })
+    const address = `file:${at('compacted')}`
+    const { code, out } = await store(['compact', '--store', address])
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/^file:.*compacted: [\d.]+ [kM]B before, [\d.]+ [kM]B after\n$/),
+    ])
+    expect((await store(['check', '--store', address])).code).toBe(0)
+  })
+
+  it('refuses a store in use, an empty directory, and Redis', async () => {
+    const place = places.embedded()
+    const open = await place.open()
+    const used = await store(['compact', '--store', place.address])
+    expect([used.code, used.err]).toEqual([1, expect.stringContaining('stop the gateway first')])
+    await open.close()
+    const none = await store(['compact', '--store', `file:${at('none')}`])
+    expect([none.code, none.err]).toEqual([1, expect.stringContaining('there is no store in')])
+    const redis = await store(['compact', '--store', 'redis://127.0.0.1:1'])
+    expect([redis.code, redis.err]).toEqual([
+      2,
+      expect.stringContaining('Redis returns freed memory by itself'),
+    ])
+  })
+})
 
 describe('countersign store size', () => {
   it('prints count, bytes and the last day of each kind, and the room on the disk', async () => {

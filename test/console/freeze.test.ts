@@ -5,7 +5,7 @@ import { INSTALL_MS } from '../debian.ts'
 import { type Agent, held, newTask } from '../gateway-fixture.ts'
 import { axe, type Console, expectNoSidewaysScroll, openConsole, PHONE, visit } from './browser.ts'
 
-/** Freezing from the console: by administrators, with a reason, visible to every reviewer. */
+/** Freezing from the console: by administrators, with a reason, visible to every reviewer. So are legal holds. */
 
 let console_: Console
 let bot: Agent
@@ -116,5 +116,24 @@ describe('the agents page', () => {
     await ben.getByText('Everything is frozen').waitFor()
     expect(await ben.getByRole('button', { name: /freeze/i }).count()).toBe(0)
     expect(await axe(ben)).toEqual([])
+  })
+})
+
+describe('a legal hold', () => {
+  it('shows its reason on the agents page, in the history and on the call', async () => {
+    const body = { tenant: 'acme', agent: 'bot', reason: 'case 17-204' }
+    expect((await console_.world.admin('POST', 'legal-holds', { body })).status).toBe(200)
+    const page = await console_.signedIn({ reviewer: 'ann' })
+    await visit(page, console_.world, 'agents')
+    const holds = page.getByRole('region', { name: 'Legal holds' })
+    await holds.getByText('Threads of bot').waitFor()
+    await holds.getByText('case 17-204').waitFor()
+    expect(await axe(page)).toEqual([])
+    await visit(page, console_.world, 'history')
+    await page.getByText('legal hold', { exact: true }).first().waitFor()
+    expect(await axe(page)).toEqual([])
+    await page.locator('.ended a.open').first().click()
+    await page.getByText('Under a legal hold').waitFor()
+    expect(await axe(page)).toEqual([])
   })
 })

@@ -163,6 +163,26 @@ export const API_EXAMPLES: readonly ApiExample[] = [
     status: 204,
   },
   {
+    operation: 'add_legal_hold',
+    path: '/api/admin/legal-holds',
+    key: 'ADMIN_KEY',
+    body: '{"tenant":"acme","agent":"ops-bot","reason":"case 17-204"}',
+    status: 200,
+  },
+  {
+    operation: 'list_legal_holds',
+    path: '/api/admin/legal-holds?tenant=acme',
+    key: 'ADMIN_KEY',
+    status: 200,
+  },
+  {
+    operation: 'remove_legal_hold',
+    path: '/api/admin/legal-holds/remove',
+    key: 'ADMIN_KEY',
+    body: '{"tenant":"acme","agent":"ops-bot","reason":"settled"}',
+    status: 204,
+  },
+  {
     operation: 'create_webhook',
     path: '/api/admin/webhooks',
     key: 'ADMIN_KEY',

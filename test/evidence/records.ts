@@ -104,6 +104,8 @@ export const freeze = (
   type: 'started' | 'ended' = 'started',
 ): JsonObject =>
   record(`freeze.${type}`, { ...plain, by: 'admin:admin', details: { ...scope, reason: 'odd', epoch } })
+export const legalHold = (scope: JsonObject = {}, type: 'started' | 'ended' = 'started'): JsonObject =>
+  record(`legal_hold.${type}`, { ...plain, by: 'admin:admin', details: { ...scope, reason: 'case' } })
 export const decided = (verdict: 'allow' | 'reject', by = [`${verdict}s`], parts: Parts = {}): JsonObject =>
   record(verdict === 'allow' ? 'decision.allowed' : 'decision.rejected', {
     thread_id: undefined,

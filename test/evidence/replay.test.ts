@@ -12,6 +12,7 @@ import {
   decided,
   freeze,
   IN_CLEAR,
+  legalHold,
   keyOf,
   KEYS,
   minted,
@@ -267,6 +268,15 @@ const POSSIBLE: readonly [string, JsonObject[]][] = [
     [...APPROVED, minted(), refused('expired', { at: SECONDS.expired }), released(SECONDS.expired)],
   ],
   ['a refusal that names no thread', [refused('invalid', { thread_id: undefined, revision: undefined })]],
+  [
+    'under a legal hold',
+    [
+      pending(),
+      legalHold({ thread_id: 'thr_1' }),
+      legalHold({ task_id: 'task' }),
+      legalHold({ task_id: 'task' }, 'ended'),
+    ],
+  ],
   ['frozen while it waited', [pending(), freeze(1, { tool: 'pay' }), frozen('pending_review')]],
   ['withdrawn while it waited', [pending(), voted(ANN, 'approve'), withdrawn('pending_review')]],
   ['withdrawn by time', [pending(), withdrawn('pending_review', { by: TIMER })]],
@@ -1200,6 +1210,21 @@ describe('an impossible history', () => {
       'no tenant has so many frozen names',
     ],
     ['a lifting of nothing', [freeze(1, {}, 'ended')], 'this scope was not frozen'],
+    [
+      'the end of another legal hold',
+      [legalHold({ agent: 'bot' }), legalHold({}, 'ended')],
+      'this scope was under no legal hold',
+    ],
+    [
+      'a legal hold of a task and an agent',
+      [legalHold({ agent: 'bot', task_id: 'task' })],
+      'a legal hold names a thread, a task or an agent, but only one of them',
+    ],
+    [
+      'more legal holds than a tenant can have',
+      Array.from({ length: 10_001 }, (_, i) => legalHold({ agent: `a${i}` })),
+      'no tenant has so many legal holds',
+    ],
     [
       'a refusal for another reason',
       [...APPROVED, minted(), refused('odd')],

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Access, Operation } from '../../src/contract/operation.ts'
+import { OPERATIONS } from '../../src/contract/operations/operations.ts'
 import { composeCredential } from '../../src/domain/credential.ts'
 import {
   ADMIN_KEY,
@@ -10,9 +12,10 @@ import {
   type Reviewer,
   type World,
 } from '../gateway-fixture.ts'
+import { ENDPOINTS, sampleOf } from '../samples.ts'
 import { exchange } from './socket.ts'
 
-/** Authentication of the three planes (docs/agent-api.md). */
+/** Authentication of the three planes (docs/agent-api.md), on every endpoint of the table of operations. */
 
 let world: World
 let bot: Agent
@@ -27,13 +30,32 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-const AGENT_ENDPOINTS = [
-  ['POST', 'tasks/a/requests'],
-  ['GET', 'decisions?task_id=a'],
-  ['POST', 'approvals/validate'],
-  ['POST', 'tasks/a/events'],
-  ['POST', 'tools/resolve'],
-] as const
+type Method = Operation['method']
+
+const VALUES: Readonly<Record<string, string>> = {
+  thread_id: 'thr_00000000000000000000000000',
+  tenant: 'acme',
+  id: 'nil',
+}
+
+/** Every endpoint of a kind of caller: its method, its path below the plane, and a body that fits. */
+const endpointsFor = (access: Access): readonly (readonly [Method, string, unknown])[] =>
+  Object.entries<Operation>(OPERATIONS)
+    .filter(([, operation]) => operation.access === access)
+    .map(([id, { method, path }]) => {
+      const below = path.replace(/^\/api\/\w+\//, '')
+      const body = ENDPOINTS.find((one) => one.id === id)?.body
+      return [
+        method,
+        below.replaceAll(/\{(\w+)\}/g, (_, name: string) => VALUES[name] ?? '1'),
+        body && sampleOf(body, { tenant: 'acme', reason: 'r' }),
+      ]
+    })
+
+const AGENT_ENDPOINTS = endpointsFor('agent')
+const REVIEW_ENDPOINTS = endpointsFor('reviewer')
+const ADMIN_KEY_ENDPOINTS = endpointsFor('adminKey')
+const ADMIN_ENDPOINTS = endpointsFor('admin')
 
 const flipped = (key: string): string => key.slice(0, -1) + (key.endsWith('A') ? 'B' : 'A')
 
@@ -111,25 +133,7 @@ describe('agent keys', () => {
 })
 
 describe('reviewer keys', () => {
-  const THREAD = 'threads/thr_00000000000000000000000000'
-  const ENDPOINTS: readonly (readonly ['GET' | 'POST' | 'DELETE', string, object | undefined])[] = [
-    ['GET', 'me', undefined],
-    ['GET', 'agents', undefined],
-    ['GET', 'counts', undefined],
-    ['GET', 'threads', undefined],
-    ['GET', THREAD, undefined],
-    ['GET', `${THREAD}/images/1/0`, undefined],
-    ['GET', 'stream', undefined],
-    ['POST', `${THREAD}/votes`, { decision: 'approve', revision: 1 }],
-    ['POST', `${THREAD}/comments`, { comment: 'hello' }],
-    ['POST', `${THREAD}/claim`, {}],
-    ['POST', `${THREAD}/release`, undefined],
-    ['POST', `${THREAD}/reveal`, { revision: 1 }],
-    ['DELETE', 'session', undefined],
-    ['DELETE', 'session?everywhere=true', undefined],
-  ]
-
-  it.each(ENDPOINTS)('401 on %s %s without a reviewer key', async (method, path, body) => {
+  it.each(REVIEW_ENDPOINTS)('401 on %s %s without a reviewer key', async (method, path, body) => {
     const keys = { ...bad(), 'the key of a reviewer': `Bearer ${bot.key}` }
     for (const [kind, authorization] of Object.entries(keys)) {
       const headers = authorization === undefined ? {} : { authorization }
@@ -147,9 +151,11 @@ describe('reviewer keys', () => {
       const text = BUNDLE['directory.yaml'] ?? ''
       await own.changePolicies({ 'directory.yaml': text.replace(/ +nil: .*\n/, '') })
       // not even whether there is such a thread
-      for (const [method, path, body] of ENDPOINTS)
+      for (const [method, path, body] of REVIEW_ENDPOINTS)
         expect([path, (await gone.call(method, path, { body })).status]).toEqual([path, 401])
-      expect((await gone.call('POST', `${THREAD}/votes`, { raw: 'nonsense' })).status).toBe(401)
+      expect(
+        (await gone.call('POST', `threads/${VALUES['thread_id']}/votes`, { raw: 'nonsense' })).status,
+      ).toBe(401)
       expect((await gone.call('GET', 'session')).body).toEqual({ signed_in: false })
     } finally {
       await own.close()
@@ -158,49 +164,43 @@ describe('reviewer keys', () => {
 })
 
 describe('the admin key', () => {
-  it.each([
-    ['POST', 'agents/acme/bot/key'],
-    ['DELETE', 'reviewers/acme/nil/key'],
-    ['GET', 'policies'],
-    ['POST', 'policies/explain'],
-    ['GET', 'evidence?tenant=acme'],
-  ])('401 on %s %s without the admin key', async (method, path) => {
-    const records = await world.evidenceOf(async () => {
-      for (const authorization of [
-        undefined,
-        'Bearer',
-        'Bearer ',
-        `Bearer ${ADMIN_KEY}x`,
-        `Bearer ${ADMIN_KEY.slice(0, -1)}`,
-        `Bearer ${bot.key}`,
-        `Basic ${ADMIN_KEY}`,
-        ADMIN_KEY,
-      ]) {
-        const headers = authorization === undefined ? {} : { authorization }
-        const { status } = await call(`${world.url}/api/admin/${path}`, method, { headers })
-        expect([authorization, status]).toEqual([authorization, 401])
-      }
-      const key = `Authorization: Bearer ${ADMIN_KEY}\r\n`
-      for (const other of [key, 'Authorization: Bearer x\r\n']) {
-        const twice = `${method} /api/admin/${path} HTTP/1.1\r\nHost: x\r\n${key}${other}\r\n`
-        expect((await exchange(world.url, [twice])).status).toBe(401)
-      }
-    })
-    expect(records).toEqual([])
-  })
+  it.each([...ADMIN_KEY_ENDPOINTS, ...ADMIN_ENDPOINTS, ...endpointsFor('adminOrReviewer')])(
+    '401 on %s %s without the admin key',
+    async (method, path) => {
+      const records = await world.evidenceOf(async () => {
+        for (const authorization of [
+          undefined,
+          'Bearer',
+          'Bearer ',
+          `Bearer ${ADMIN_KEY}x`,
+          `Bearer ${ADMIN_KEY.slice(0, -1)}`,
+          `Bearer ${bot.key}`,
+          `Basic ${ADMIN_KEY}`,
+          ADMIN_KEY,
+        ]) {
+          const headers = authorization === undefined ? {} : { authorization }
+          const { status } = await call(`${world.url}/api/admin/${path}`, method, { headers })
+          expect([authorization, status]).toEqual([authorization, 401])
+        }
+        const key = `Authorization: Bearer ${ADMIN_KEY}\r\n`
+        for (const other of [key, 'Authorization: Bearer x\r\n']) {
+          const twice = `${method} /api/admin/${path} HTTP/1.1\r\nHost: x\r\n${key}${other}\r\n`
+          expect((await exchange(world.url, [twice])).status).toBe(401)
+        }
+      })
+      expect(records).toEqual([])
+    },
+  )
 
-  it.each([
-    ['POST', 'agents/acme/bot/key'],
-    ['DELETE', 'reviewers/acme/nil/key'],
-    ['GET', 'checkpoints?tenant=acme'],
-    ['GET', 'webhooks?tenant=acme'],
-    ['GET', 'evidence?tenant=acme'],
-  ])('403 not_permitted on %s %s for a reviewer without the admin role', async (method, path) => {
-    const { key } = await world.reviewer('nil')
-    const headers = { authorization: `Bearer ${key}` }
-    const { status, body } = await call(`${world.url}/api/admin/${path}`, method, { headers })
-    expect([status, (body as { code: string }).code]).toEqual([403, 'not_permitted'])
-  })
+  it.each([...ADMIN_KEY_ENDPOINTS, ...ADMIN_ENDPOINTS])(
+    '403 not_permitted on %s %s for a reviewer without the admin role',
+    async (method, path) => {
+      const { key } = await world.reviewer('nil')
+      const headers = { authorization: `Bearer ${key}` }
+      const { status, body } = await call(`${world.url}/api/admin/${path}`, method, { headers })
+      expect([status, (body as { code: string }).code]).toEqual([403, 'not_permitted'])
+    },
+  )
 
   it("200 on policies for every reviewer, with the agents and tools of the reviewer's own tenant only", async () => {
     const { key } = await world.reviewer('nil')

@@ -134,6 +134,23 @@ describe('disclosures', () => {
     expect(await expired()).toEqual([{ up_to: last - 1 }, { up_to: last }])
   })
 
+  it('under a legal hold stay until it ends', async () => {
+    await open({})
+    const { thread, task } = await held(bot)
+    await reject(thread)
+    await bot.submit('other', { tool_name: 'pay', payload: { amount: 5 } })
+    const all = await given()
+    const hold = { tenant: 'acme', task_id: task, reason: 'case 17' }
+    await world.admin('POST', 'legal-holds', { body: hold })
+    await later(91)
+    const left = await given()
+    expect(left.length).toBeGreaterThan(0)
+    expect(left).not.toContain(all.at(-1))
+    await world.admin('POST', 'legal-holds/remove', { body: { ...hold, reason: 'over' } })
+    await world.due()
+    expect((await given()).filter((number) => all.includes(number))).toEqual([])
+  })
+
   it('are deleted in small steps, which another process continues', async () => {
     await open({})
     for (let i = 0; i < 450; i++) await bot.submit('a', { tool_name: 'pay', payload: { amount: 5 } })

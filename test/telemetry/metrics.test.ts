@@ -16,6 +16,15 @@ const CENSUS: Census = {
   overdueMs: 45_000,
   paused: new Map([['gone', 1]]),
   frozen: new Map([['agent' as const, 2]]),
+  legalHolds: new Map([['task' as const, 3]]),
+  sizes: {
+    at: 1,
+    claimed_until: 0,
+    kinds: {
+      evidence: { count: 9, bytes: 900, growth: 30_000 },
+      'record thread': { count: 2, bytes: 100, growth: -10_000 },
+    },
+  },
 }
 const TRACE = 'a'.repeat(32)
 const TRACEPARENT = `00-${TRACE}-${'b'.repeat(16)}-01`
@@ -245,6 +254,11 @@ describe('the metrics', () => {
       'countersign_group_threads_waiting{group="leads"} 2',
       'countersign_freezes_in_force{scope="agent"} 2',
       'countersign_freezes_in_force{scope="tenant"} 0',
+      'countersign_legal_holds_in_force{scope="task"} 3',
+      'countersign_legal_holds_in_force{scope="thread"} 0',
+      'countersign_store_entries{kind="evidence"} 9',
+      'countersign_store_bytes{kind="record thread"} 100',
+      'countersign_store_growth_bytes{kind="record thread"} -10000',
       'countersign_webhook_deliveries_waiting 7',
       'countersign_webhook_overdue_seconds 45',
       'countersign_webhook_destinations_paused{reason="gone"} 1',

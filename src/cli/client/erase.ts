@@ -58,8 +58,8 @@ function requestOf(values: Asked<typeof ERASE>['values']): ErasureRequest {
   return {
     tenant,
     reason,
-    ...(task === undefined ? {} : { task }),
-    ...(thread === undefined ? {} : { thread }),
+    ...(task === undefined ? {} : { task_id: task }),
+    ...(thread === undefined ? {} : { thread_id: thread }),
     ...(agent === undefined ? {} : { agent }),
     ...(field === undefined || equals === undefined ? {} : { field, equals }),
   }

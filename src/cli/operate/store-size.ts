@@ -4,7 +4,7 @@ import { openArchive } from '../../app/store.ts'
 import type { Config } from '../../settings/config.ts'
 import { type KindSize, sizeOf } from '../../gateway/integrity/size.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { jsonOf, onOneLine } from '../terminal/visible-text.ts'
+import { bytesText, jsonOf, onOneLine } from '../terminal/visible-text.ts'
 import { orExplain } from './store-failure.ts'
 
 /** The place of an embedded store, in bytes. */
@@ -69,9 +69,3 @@ function tableOf(sizes: readonly KindSize[]): string[] {
 }
 
 const COUNT = new Intl.NumberFormat('en')
-const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const
-
-function bytesText(bytes: number): string {
-  const power = bytes < 1_000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), UNITS.length - 1)
-  return `${Number((bytes / 1_000 ** power).toPrecision(3))} ${UNITS[power]}`
-}

@@ -27,6 +27,10 @@ export const STORE = command({
       says: `Reads a backup (- for standard input) into an empty store of either kind: all of it or nothing. It voids every
         earlier approval and proof.`,
     },
+    compact: {
+      says: `Returns the free space of an embedded store to the disk. Stop the gateway first. The disk needs room for a
+        second copy of the data.`,
+    },
     'rotate-admin-key': {
       flags: ['overlap'],
       says: `Puts COUNTERSIGN_ADMIN_KEY in force, or a new key that it prints once. Redis may be in use. On the embedded
@@ -66,6 +70,8 @@ export async function store(args: readonly string[]): Promise<void> {
       return (await import('./store-backup.ts')).exportStore(config, file)
     case 'restore':
       return (await import('./store-backup.ts')).restoreStore(config, file, { restart: values.restart })
+    case 'compact':
+      return (await import('./store-compact.ts')).compactStoreOf(config)
     case 'rotate-admin-key':
       return (await import('./store-admin-key.ts')).rotateAdminKeyOf(config, values.overlap)
     case 'rebase-time':

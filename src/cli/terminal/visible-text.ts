@@ -44,3 +44,11 @@ export function escaped(json: string): string {
 const HIDDEN_IN_JSON = /[^\P{Cc}\n]|[\p{Cf}\p{Zl}\p{Zp}]/gu
 
 const unitOf = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`
+
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const
+
+/** A size for people: `1.2 GB`. */
+export function bytesText(bytes: number): string {
+  const power = bytes < 1_000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), UNITS.length - 1)
+  return `${Number((bytes / 1_000 ** power).toPrecision(3))} ${UNITS[power]}`
+}

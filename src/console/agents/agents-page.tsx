@@ -9,8 +9,9 @@ import { ProblemNote } from '../wire/problem.tsx'
 import { useResource } from '../wire/resource.ts'
 import { type Asked, FreezeDialog, type Scope } from './freeze-dialog.tsx'
 import { Frozen } from './frozen.tsx'
+import { LegalHolds } from './legal-holds.tsx'
 
-/** The agents of the tenant, with the owners, tools and freezes of each. */
+/** The agents of the tenant, with the owners, tools and freezes of each, and the legal holds. */
 export function AgentsPage() {
   const { body, problem, load } = useResource<AgentList>('review/agents')
   const asked = useSignal<Asked | undefined>(undefined)
@@ -61,6 +62,7 @@ export function AgentsPage() {
           />
         ))}
       </ul>
+      <LegalHolds holds={body?.legal_holds ?? []} />
     </>
   )
 }

@@ -20,6 +20,11 @@ export function EndedRow({ thread }: { readonly thread: ThreadSummary }) {
           <HeadingLine of={heading} />
         </a>
         <span class="when">
+          {thread.legal_hold && (
+            <span class="status" title={thread.legal_hold.reason}>
+              legal hold
+            </span>
+          )}{' '}
           <Status status={statusOf(thread)} /> <Ago at={updated_at} />
         </span>
       </span>

@@ -5,6 +5,7 @@ import { AgentText } from '../text/agent-text.tsx'
 import { HeadingLine } from '../text/heading-line.tsx'
 import { Ago } from '../time/countdown.tsx'
 import type { ThreadState } from '../call/thread-state.ts'
+import { LegalHoldText } from '../shell/legal-hold-text.tsx'
 
 /** The heading, the task and the age. The wording is never the agent's own. */
 export function ThreadHeader({ view, thread }: { readonly view: ThreadView; readonly thread: ThreadState }) {
@@ -45,6 +46,11 @@ export function ThreadHeader({ view, thread }: { readonly view: ThreadView; read
       {view.tool_source && (
         <p class="quiet">
           Tool <AgentText text={view.tool_source.name} /> of MCP server <b>{view.tool_source.server}</b>
+        </p>
+      )}
+      {view.legal_hold && (
+        <p class="quiet">
+          Under a legal hold, <LegalHoldText hold={view.legal_hold} />
         </p>
       )}
       {view.tool_description && <p class="quiet">{view.tool_description}</p>}

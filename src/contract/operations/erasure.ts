@@ -5,10 +5,10 @@ export const ERASURE = {
   erase: {
     method: 'POST',
     path: '/api/admin/erasures',
-    access: 'admin',
+    access: 'adminKey',
     summary: 'Erase the values and texts of a task, a thread, an agent, or a value of a field',
     body: 'ErasureRequest',
     answers: { 200: 'ErasureView' },
-    refusals: ['not_found', 'outcome_unknown'],
+    refusals: ['not_found', 'under_legal_hold', 'outcome_unknown'],
   },
 } as const satisfies Operations

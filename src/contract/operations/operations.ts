@@ -3,6 +3,7 @@ import { ADMIN } from './admin.ts'
 import { AGENT } from './agent.ts'
 import { ERASURE } from './erasure.ts'
 import { FREEZE } from './freeze.ts'
+import { LEGAL_HOLD } from './legal-hold.ts'
 import { PUBLIC } from './public.ts'
 import { REVIEW } from './review.ts'
 import { SESSION } from './session.ts'
@@ -16,5 +17,6 @@ export const OPERATIONS = {
   ...PUBLIC,
   ...FREEZE,
   ...ERASURE,
+  ...LEGAL_HOLD,
   ...WEBHOOKS,
 } as const

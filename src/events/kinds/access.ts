@@ -11,6 +11,7 @@ import {
   sessionEnded,
   sessionOpened,
 } from '../laws/access.ts'
+import { legalHoldEnded, legalHoldStarted } from '../laws/legal-holds.ts'
 import type { SessionEnd } from '../../domain/session.ts'
 
 const reviewer = text('the reviewer')
@@ -30,6 +31,11 @@ const FREEZE = {
 }
 
 const REASON = { reason: text("the administrator's reason") }
+const LEGAL_HOLD = {
+  agent: optional(text('the agent')),
+  task_id: optional(text('the task')),
+  thread_id: optional(text('the thread')),
+}
 
 const LOAD = {
   commit: optional(text('the commit of the bundle')),
@@ -71,6 +77,22 @@ export const ACCESS = {
     logged: FREEZE,
     disclosed: REASON,
     law: freezeEnded,
+  }),
+  'legal_hold.started': event({
+    of: 'legal hold',
+    says: 'began',
+    by: ['admin'],
+    logged: LEGAL_HOLD,
+    disclosed: REASON,
+    law: legalHoldStarted,
+  }),
+  'legal_hold.ended': event({
+    of: 'legal hold',
+    says: 'ended',
+    by: ['admin'],
+    logged: LEGAL_HOLD,
+    disclosed: REASON,
+    law: legalHoldEnded,
   }),
   'key.issued': event({
     of: 'key',

@@ -15,7 +15,7 @@ export const DISCLOSURES = {
   'disclosures.erased': event({
     of: 'set of disclosures',
     says: 'was erased',
-    by: ['admin', 'reviewer'],
+    by: ['admin'],
     system: 'too',
     logged: {
       members: number('the number of erased members'),

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../contract/json.ts'
 import type { ReviewRequirement, Risk } from '../../domain/decision.ts'
 import { type Freezes, freezeSince, NEVER_FROZEN } from '../../domain/freeze.ts'
+import { type LegalHold, type LegalHolds, NO_LEGAL_HOLDS } from '../../domain/legal-hold.ts'
 import { type ThreadStatus, type ThreadTrigger, transition } from '../../domain/thread.ts'
 import type { ReadEvent } from '../record/read-event.ts'
 import { requireThat, textOf } from '../record/require.ts'
@@ -39,6 +40,9 @@ export interface Ledger {
   freezes: Freezes
   /** The number up to which disclosures expired. */
   expired: number
+  legalHolds: LegalHolds<LedgerLegalHold>
+  /** The number of records so far. */
+  records: number
   /** The previous record. */
   last?: ReadEvent<JsonObject>
   /** The record that must be next, because the commit of the previous record wrote it as well. */
@@ -46,6 +50,11 @@ export interface Ledger {
   /** The number of calls that were decided immediately. */
   allowed: number
   rejected: number
+}
+
+export interface LedgerLegalHold extends LegalHold {
+  /** The number of records before it. */
+  readonly after: number
 }
 
 export interface LedgerLink {
@@ -89,6 +98,8 @@ export interface LedgerThread {
   readonly hashed: boolean
   /** ms since 1970. */
   readonly opened_at: number
+  /** The number of the last record that needed the thread in the store. */
+  seen_at?: number
   status: ThreadStatus
   risk: Risk
   revision: number
@@ -146,6 +157,8 @@ export function emptyLedger(): Ledger {
     ruled: new Map(),
     freezes: NEVER_FROZEN,
     expired: 0,
+    legalHolds: NO_LEGAL_HOLDS,
+    records: 0,
     allowed: 0,
     rejected: 0,
   }

@@ -6,20 +6,22 @@ import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
 import { listFreezes } from './freeze.ts'
+import { listLegalHolds } from './legal-hold.ts'
 import { reviewerEntry } from '../auth/standing.ts'
 import { holderId, read } from '../core/records.ts'
 import { nameOf } from '../review/thread-summary.ts'
 import { storeCall } from '../core/transact.ts'
 
-/** The agents of the caller's tenant, their owners, whether each has a key, and which are frozen. */
+/** The agents of the caller's tenant, their owners, whether each has a key, which are frozen, and legal holds. */
 export async function listAgents(deps: Deps, caller: Caller): Promise<AgentList> {
   const snapshot = deps.policies.current()
   reviewerEntry(snapshot, caller)
   const tenant = snapshot?.directory.tenants.get(caller.tenant)
   const agents = [...(tenant?.agents.values() ?? [])]
   const { freezes } = await listFreezes(deps, caller.tenant)
+  const { legal_holds } = await listLegalHolds(deps, caller.tenant)
   const issued = await storeCall(() => keysIssued(deps, caller.tenant, agents))
-  return { agents: agents.map((agent, i) => agentView(tenant, agent, issued[i])), freezes }
+  return { agents: agents.map((agent, i) => agentView(tenant, agent, issued[i])), freezes, legal_holds }
 }
 
 function agentView(tenant: Tenant | undefined, agent: AgentEntry, issued: number | undefined): AgentView {

@@ -7,6 +7,7 @@ import type { IndexEntry, CommitResult, Guard, Store, Write } from '../../store/
 import type { EvidenceRecord } from './event-record.ts'
 import type { KnownDestinations, KnownFreezes, Noted, Sweep } from './caches.ts'
 import type { Budget, Budgets } from '../../domain/budget.ts'
+import type { LegalHolds } from '../../domain/legal-hold.ts'
 import type { Caller } from './caller.ts'
 import type { ByteSemaphore } from './byte-semaphore.ts'
 import type { Thread } from '../../domain/thread.ts'
@@ -68,6 +69,8 @@ export interface Deps {
    * freezes.
    */
   readonly freezes: Map<string, KnownFreezes>
+  /** Legal holds by tenant, so that a read parses only a changed record. */
+  readonly legalHolds: Map<string, Versioned<LegalHolds>>
   /** Sweeps in progress, by tenant. A lost entry costs only time, because the sweep starts again. */
   readonly sweeps: Map<string, Sweep>
   /**

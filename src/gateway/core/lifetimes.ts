@@ -35,6 +35,7 @@ export const RECORD_LIFETIMES: Readonly<Record<RecordType, Lifetime>> = {
   holder: { holds: 'the key in force of an agent or a reviewer', until: 'it is revoked' },
   destinations: { holds: 'webhooks, with their secrets', until: 'they are deleted' },
   freezes: { holds: 'freezes, and names that were ever frozen', until: FOR_EVER },
+  legal_holds: { holds: 'legal holds in force', until: 'they are removed' },
   tree: { holds: 'the Merkle tree over evidence', until: FOR_EVER },
   checkpoint: { holds: 'a signed checkpoint of evidence', until: FOR_EVER },
   disclosed: { holds: 'the record up to which disclosures are deleted', until: FOR_EVER },
@@ -42,6 +43,7 @@ export const RECORD_LIFETIMES: Readonly<Record<RecordType, Lifetime>> = {
   erased: { holds: 'what an erasure left of the disclosures of a record', until: DISCLOSED },
   forgotten: { holds: 'the time until which threads may be deleted', until: FOR_EVER },
   instance: { holds: 'the last report of a gateway', until: 'an hour without a report' },
+  sizes: { holds: 'the last measurement of the store', until: FOR_EVER },
   secret: { holds: 'secrets that the gateway made', until: FOR_EVER },
   admin: { holds: 'the admin keys in force, as hashes', until: 'the next rotation' },
 }

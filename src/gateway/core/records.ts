@@ -5,6 +5,7 @@ import type { Disclosures } from '../../domain/disclosure.ts'
 import type { Selection } from '../../domain/erasure.ts'
 import type { Range } from '../../events/record/field.ts'
 import type { Freezes } from '../../domain/freeze.ts'
+import type { LegalHolds } from '../../domain/legal-hold.ts'
 import type { MerkleTree } from '../../domain/merkle.ts'
 import type { Link, Session } from '../../domain/session.ts'
 import type { Thread } from '../../domain/thread.ts'
@@ -55,6 +56,8 @@ export interface Records {
   readonly destinations: { readonly destinations: readonly Destination[] }
   /** One record per tenant, `all`, which every commit that lets an agent act guards. */
   readonly freezes: Freezes
+  /** One record per tenant, `all`, which every commit that deletes threads guards. */
+  readonly legal_holds: LegalHolds
   /** One record per tenant, `head`, with the tree over its evidence up to the last checkpoint. */
   readonly tree: MerkleTree
   /** By the number of records it covers. */
@@ -70,6 +73,8 @@ export interface Records {
    * - `log`: name of this log
    */
   readonly secret: { readonly value: string }
+  /** In the system partition only, `all`: the last measurement (src/gateway/integrity/measure-store.ts). */
+  readonly sizes: StoreSizes
   /** In the system partition only, `key`: the admin keys in force (src/gateway/core/admin-keys.ts). */
   readonly admin: HolderRecord
 }
@@ -85,6 +90,27 @@ export interface ErasureState {
   readonly deliveries: boolean
   /** Records of evidence to rewrite, as pairs of first and last number. */
   readonly records: readonly Range[]
+}
+
+/** Sizes of the store by kind of data. */
+export interface StoreSizes {
+  /** The end of the measurement, ms since 1970; 0 before the first. */
+  readonly at: number
+  /** An instance measures until then, ms since 1970. */
+  readonly claimed_until: number
+  readonly kinds: Readonly<
+    Record<
+      string,
+      {
+        readonly count: number
+        readonly bytes: number
+        /** Bytes of a day, since the measurement before. */
+        readonly growth?: number
+        /** Threads that were opened in the last day, of `index`. */
+        readonly last_day?: number
+      }
+    >
+  >
 }
 
 export interface InstanceRecord {

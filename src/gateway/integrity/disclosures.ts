@@ -3,7 +3,7 @@ import { readDisclosures } from '../../domain/disclosure.ts'
 import { DisclosureCheck } from '../../evidence/disclosure-check.ts'
 import { fault, type PartCheck } from './part.ts'
 
-/** Checks that disclosures match the commitment of their record, and that evidence explains each that is gone (G17). */
+/** Checks that disclosures match the commitment of their record, and that evidence explains each that is gone (G18). */
 export function checkDisclosures(): PartCheck {
   const check = new DisclosureCheck({ expectsAll: true })
   return {
@@ -12,13 +12,13 @@ export function checkDisclosures(): PartCheck {
       if (record === undefined) return []
       const given = disclosures === undefined ? undefined : (readDisclosures(disclosures) ?? null)
       const broken = check.take(number, record, given as JsonValue | undefined)
-      return broken === undefined ? [] : [fault('G17', `evidence ${number} ${broken}`)]
+      return broken === undefined ? [] : [fault('G18', `evidence ${number} ${broken}`)]
     },
     record(type, id) {
       if (type === 'erased') check.rewritten(Number(id))
       return []
     },
-    end: () => check.end().faults.map((what) => fault('G17', what)),
+    end: () => check.end().faults.map((what) => fault('G18', what)),
   }
 }
 

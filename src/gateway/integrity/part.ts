@@ -21,7 +21,8 @@ export const GATEWAY_RULES = {
   G14: 'evidence describes a possible history',
   G15: 'threads match their evidence',
   G16: 'among equal waiting calls, only the call that reviewers were notified about is recorded',
-  G17: 'disclosures match the commitment of their record, and evidence explains each that is gone',
+  G17: 'legal holds match their evidence, and no thread under one was deleted',
+  G18: 'disclosures match the commitment of their record, and evidence explains each that is gone',
 } as const
 
 /**

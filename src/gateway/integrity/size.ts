@@ -1,3 +1,4 @@
+import { INDEX } from '../core/indexes.ts'
 import { type DumpEntry, type StoreArchive, untilStill } from '../../store/archive.ts'
 
 /** The space of one kind of data of a partition. */
@@ -10,13 +11,25 @@ export interface KindSize {
   readonly bytes: number
   /** Bytes of the last day. Only evidence has times. */
   readonly dayBytes?: number
+  /** Threads that were opened in the last day, of `index threads`. */
+  readonly dayCount?: number
 }
 
-const DAY_MS = 24 * 3_600_000
+export const DAY_MS = 24 * 3_600_000
 const EVIDENCE = 'evidence'
+const THREADS = `index ${INDEX.threads}`
+
+/** Reads a store to measure it. */
+export interface SizeReader extends Pick<StoreArchive, 'now' | 'partitions' | 'dump'> {
+  /** Called between steps of the work. */
+  readonly rest?: () => Promise<void>
+}
+
+/** Entries of one step. */
+const STEP = 500
 
 /** Reads the whole store once, and adds up each kind of data, the largest first. @throws StoreMoved */
-export async function sizeOf(archive: StoreArchive): Promise<readonly KindSize[]> {
+export async function sizeOf(archive: SizeReader): Promise<readonly KindSize[]> {
   const sizes: KindSize[] = []
   const since = archive.now() - DAY_MS
   for (const partition of await archive.partitions())
@@ -24,9 +37,9 @@ export async function sizeOf(archive: StoreArchive): Promise<readonly KindSize[]
   return sizes.sort((a, b) => b.bytes - a.bytes)
 }
 
-async function sizesIn(archive: StoreArchive, partition: string, since: number): Promise<KindSize[]> {
+async function sizesIn(archive: SizeReader, partition: string, since: number): Promise<KindSize[]> {
   const sums = new Map<string, { count: number; bytes: number }>()
-  let dayBytes = 0
+  let [dayBytes, dayCount, entries] = [0, 0, 0]
   for await (const entry of archive.dump(partition)) {
     const [kind, bytes] = measured(entry)
     const sum = sums.get(kind) ?? { count: 0, bytes: 0 }
@@ -34,6 +47,8 @@ async function sizesIn(archive: StoreArchive, partition: string, since: number):
     sum.count += 1
     sum.bytes += bytes
     if (entry.kind === 'event' && timeOf(entry.body) >= since) dayBytes += bytes
+    if (kind === THREADS && 'score' in entry && entry.score >= since) dayCount += 1
+    if (++entries % STEP === 0) await archive.rest?.()
   }
   sums.delete(NOTHING)
   return [...sums].map(([kind, sum]) => ({
@@ -41,6 +56,7 @@ async function sizesIn(archive: StoreArchive, partition: string, since: number):
     kind,
     ...sum,
     ...(kind === EVIDENCE ? { dayBytes } : {}),
+    ...(kind === THREADS ? { dayCount } : {}),
   }))
 }
 

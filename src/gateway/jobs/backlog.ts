@@ -1,11 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RISKS } from '../../domain/decision.ts'
 import { type FreezeKind, frozenNow, kindOf } from '../../domain/freeze.ts'
+import { type LegalHoldKind, legalHoldKind } from '../../domain/legal-hold.ts'
 import type { Snapshot } from '../../policy/language/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 import { destinations } from '../webhooks/destinations.ts'
+import { ALL } from '../core/expiry-index.ts'
 import { FREEZES } from '../core/freezes.ts'
-import { read, unlessBroken } from '../core/records.ts'
+import { read, type StoreSizes, SYSTEM, unlessBroken } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { listTenants, webhookTenants } from '../core/tenants.ts'
 import { quorumOf } from '../review/thread-summary.ts'
@@ -26,6 +28,10 @@ export interface Census {
   readonly paused: ReadonlyMap<string, number>
   /** Freezes in force, by scope. */
   readonly frozen: ReadonlyMap<FreezeKind, number>
+  /** Legal holds in force, by scope. */
+  readonly legalHolds: ReadonlyMap<LegalHoldKind, number>
+  /** The last measurement of the store. */
+  readonly sizes: StoreSizes | undefined
 }
 
 /** The most threads to read for their groups. */
@@ -46,7 +52,13 @@ export async function census(deps: Deps): Promise<Census> {
   const tenants = await listTenants(deps)
   const { pending, oldest } = await waitingThreads(deps, tenants)
   const groups = await emptySeats(deps, oldest)
-  return { pending, groups, ...(await waitingDeliveries(deps)), frozen: await frozenScopes(deps, tenants) }
+  return {
+    pending,
+    groups,
+    ...(await waitingDeliveries(deps)),
+    ...(await scopesInForce(deps, tenants)),
+    sizes: await lastSizes(deps),
+  }
 }
 
 interface Waiting {
@@ -127,14 +139,25 @@ async function dueAt(deps: Deps, tenant: string, index: string): Promise<number>
 }
 
 /** Reads the store instead of the cache, because this instance may not have served the tenant recently. */
-async function frozenScopes(deps: Deps, tenants: readonly string[]): Promise<Census['frozen']> {
+async function scopesInForce(
+  deps: Deps,
+  tenants: readonly string[],
+): Promise<Pick<Census, 'frozen' | 'legalHolds'>> {
   const frozen = new Map<FreezeKind, number>()
+  const legalHolds = new Map<LegalHoldKind, number>()
   for await (const tenant of inTurns(tenants)) {
-    const record = await read(deps.store, tenant, 'freezes', FREEZES)
-    for (const freeze of record === undefined ? [] : frozenNow(record.value)) {
-      const kind = kindOf(freeze)
-      frozen.set(kind, (frozen.get(kind) ?? 0) + 1)
-    }
+    const freezes = await read(deps.store, tenant, 'freezes', FREEZES)
+    for (const freeze of freezes === undefined ? [] : frozenNow(freezes.value)) add(frozen, kindOf(freeze))
+    const held = await read(deps.store, tenant, 'legal_holds', ALL)
+    for (const hold of held?.value.holds ?? []) add(legalHolds, legalHoldKind(hold))
   }
-  return frozen
+  return { frozen, legalHolds }
 }
+
+/** The last measurement of the store (src/gateway/integrity/measure-store.ts); undefined before the first. */
+async function lastSizes(deps: Deps): Promise<StoreSizes | undefined> {
+  const sizes = (await read(deps.store, SYSTEM, 'sizes', ALL))?.value
+  return sizes === undefined || sizes.at === 0 ? undefined : sizes
+}
+
+const add = <K>(counts: Map<K, number>, kind: K): void => void counts.set(kind, (counts.get(kind) ?? 0) + 1)

@@ -10,6 +10,7 @@ import { disclosedEvents } from '../core/disclosures.ts'
 import { ALL, neverPurge, purgeAt } from '../core/expiry-index.ts'
 import { freezesNow } from '../core/freezes.ts'
 import { INDEX } from '../core/indexes.ts'
+import { legalHoldsNow } from '../core/legal-holds.ts'
 import { put, read, type Records, remove, unchanged, type Versioned } from '../core/records.ts'
 import { type Plan, storeCall, transact } from '../core/transact.ts'
 import { endOfReview } from '../thread/close-thread.ts'
@@ -88,6 +89,9 @@ async function eraseThread(
     const { guards = [], writes = [], evidence = [] } = ended
     return continued(deps, known, {}, { guards, writes, evidence })
   }
+  const holds = await legalHoldsNow(deps, tenant)
+  // a legal hold that came after the erasure began keeps the thread
+  if (holds.over(found.value) !== undefined) return continued(deps, known, rest, { guards: [holds.guard] })
   const forgotten = await read(deps.store, tenant, 'forgotten', ALL)
   const opened_until = Math.max(forgotten?.value.opened_until ?? 0, found.value.created_at)
   const { token_hash } = found.value.approval ?? {}
@@ -95,7 +99,7 @@ async function eraseThread(
   const isWhole = deletion.some((write) => write.op === 'delete' && write.type === 'thread')
   deps.threads.delete(id)
   return continued(deps, known, isWhole ? rest : {}, {
-    guards: [unchanged('thread', id, found), unchanged('forgotten', ALL, forgotten)],
+    guards: [holds.guard, unchanged('thread', id, found), unchanged('forgotten', ALL, forgotten)],
     writes: [
       ...deletion,
       ...(token_hash === undefined ? [] : [remove('token', token_hash), neverPurge('token', token_hash)]),
@@ -151,7 +155,7 @@ function concerns(
   const event = JSON.parse(body) as JsonObject
   if ('field' in selection) return contains(event, selection.equals)
   if ('agent' in selection) return event['agent_id'] === selection.agent
-  return 'task' in selection && event['task_id'] === selection.task
+  return 'task_id' in selection && event['task_id'] === selection.task_id
 }
 
 /** Replaces the erased members of some records by their hashes. */

@@ -1,9 +1,10 @@
 import { TIMER } from '../../domain/evidence.ts'
-import type { Write } from '../../store/store.ts'
+import type { StoredEvent, Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
-import { record } from '../core/event-record.ts'
+import { type EvidenceRecord, record } from '../core/event-record.ts'
 import { ALL, purgeAt } from '../core/expiry-index.ts'
 import { INDEX } from '../core/indexes.ts'
+import { type KnownLegalHolds, legalHoldsNow } from '../core/legal-holds.ts'
 import { put, read, type Records, remove, unchanged, type Versioned } from '../core/records.ts'
 import type { Plan } from '../core/transact.ts'
 
@@ -55,23 +56,36 @@ async function deleteSome(
     deps.store.range(tenant, INDEX.erased, { max: Math.min(up_to, done + TOGETHER), limit: TOGETHER }),
   ])
   const old = events.filter(({ number }) => number <= up_to)
+  const holds = await legalHoldsNow(deps, tenant)
+  const held = new Set<number>()
+  for (const event of old) if (await isHeld(deps, holds, event)) held.add(event.number)
   const forgotten = old.flatMap(({ number, disclosures }): Write[] =>
-    disclosures === undefined ? [] : [{ op: 'forget', number }],
+    disclosures === undefined || held.has(number) ? [] : [{ op: 'forget', number }],
   )
   const last = old.length < TOGETHER ? up_to : (old.at(-1)?.number ?? up_to)
   return {
     answer: undefined,
-    guards: [unchanged('disclosed', ALL, known)],
+    guards: [unchanged('disclosed', ALL, known), holds.guard],
     writes: [
       ...forgotten,
-      ...rewritten.flatMap(({ member }): Write[] => [
-        remove('erased', member),
-        { op: 'index', index: INDEX.erased, member },
-      ]),
+      ...rewritten
+        .filter(({ score }) => !held.has(score))
+        .flatMap(({ member }): Write[] => [
+          remove('erased', member),
+          { op: 'index', index: INDEX.erased, member },
+        ]),
       put('disclosed', ALL, { up_to, done: last }),
       purgeAt('disclosures', ALL, deps.store.now() + (last < up_to ? PAUSE_MS : EVERY_MS)),
     ],
   }
+}
+
+/** True for a record of a call under a legal hold, whose thread is therefore still in the store. */
+async function isHeld(deps: Deps, holds: KnownLegalHolds, { body }: StoredEvent): Promise<boolean> {
+  if (holds.all.holds.length === 0) return false
+  const { tenant, actor, task_id = '', thread_id } = JSON.parse(body) as EvidenceRecord
+  const thread = thread_id === undefined ? undefined : await read(deps.store, tenant, 'thread', thread_id)
+  return holds.over({ thread_id, task_id, agent: thread?.value.agent ?? actor.id }) !== undefined
 }
 
 interface Since {

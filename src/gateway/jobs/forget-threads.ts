@@ -1,15 +1,17 @@
+import { legalHoldKind } from '../../domain/legal-hold.ts'
 import { overSince, type Thread } from '../../domain/thread.ts'
 import type { Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { ALL, purgeAt } from '../core/expiry-index.ts'
 import { INDEX } from '../core/indexes.ts'
+import { type KnownLegalHolds, legalHoldsNow } from '../core/legal-holds.ts'
 import { put, read, remove, revisionId, unchanged, unlessBroken, type Versioned } from '../core/records.ts'
 import { type Plan, transact } from '../core/transact.ts'
 import { entriesOf, listEntries } from '../thread/thread-indexes.ts'
 
 /*
- * Deletes threads when their retention ends, with their revisions, comments and index entries. Evidence stays. One
- * instance works at a time, under the lease of the tenant's entry in `INDEX.purge`.
+ * Deletes threads when their retention ends, with their revisions, comments and index entries. Evidence and threads
+ * under a legal hold stay. One instance works at a time, under the lease of the tenant's entry in `INDEX.purge`.
  */
 
 /** Threads of one commit. */
@@ -54,6 +56,7 @@ export async function forgetThreads(deps: Deps, tenant: string): Promise<Plan<vo
   })
   const retention = deps.policies.current()?.retention
   if (retention === undefined) return again(EVERY_MS)
+  if (isHeldWhole(await legalHoldsNow(deps, tenant))) return again(EVERY_MS)
   const before = deps.store.now() - retention.threads_ms
   let after = deps.forgetting.get(tenant)
   for (let looked = 0; looked < PER_ROUND; looked += TOGETHER) {
@@ -76,9 +79,10 @@ interface Some {
 async function forgetSome(deps: Deps, tenant: string, { ids, before }: Some): Promise<void> {
   await transact(deps, tenant, async (): Promise<Plan<void>> => {
     const known = await read(deps.store, tenant, 'forgotten', ALL)
+    const holds = await legalHoldsNow(deps, tenant)
     const found = await Promise.all(ids.map((id) => unlessBroken(read(deps.store, tenant, 'thread', id))))
     const over = found.filter((one) => one !== 'broken' && one !== undefined && isOver(one.value, before))
-    const threads = over as Versioned<Thread>[]
+    const threads = (over as Versioned<Thread>[]).filter(({ value }) => holds.over(value) === undefined)
     if (threads.length === 0) return { answer: undefined }
     const opened_until = Math.max(
       known?.value.opened_until ?? 0,
@@ -87,6 +91,7 @@ async function forgetSome(deps: Deps, tenant: string, { ids, before }: Some): Pr
     return {
       answer: undefined,
       guards: [
+        holds.guard,
         unchanged('forgotten', ALL, known),
         ...threads.map((one) => unchanged('thread', one.value.thread_id, one)),
       ],
@@ -97,6 +102,10 @@ async function forgetSome(deps: Deps, tenant: string, { ids, before }: Some): Pr
     }
   })
 }
+
+/** True when no thread of the tenant may be deleted, so that no round has to look at them all. */
+const isHeldWhole = ({ all }: KnownLegalHolds): boolean =>
+  all.holds.some((hold) => legalHoldKind(hold) === 'tenant')
 
 /** True when nothing has been able to change the thread since that time. */
 function isOver(thread: Thread, before: number): boolean {

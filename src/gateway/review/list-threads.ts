@@ -9,6 +9,7 @@ import type { Caller } from '../core/caller.ts'
 import { isoTime } from '../core/event-record.ts'
 import { ALL } from '../core/expiry-index.ts'
 import { freezesNow } from '../core/freezes.ts'
+import { legalHoldsNow } from '../core/legal-holds.ts'
 import { reviewerEntry } from '../auth/standing.ts'
 import { decodePlace, encodeCursor, instant } from '../core/page-cursor.ts'
 import { read, unlessBroken } from '../core/records.ts'
@@ -62,10 +63,11 @@ async function pageOf(deps: Deps, caller: Caller, query: ThreadsQuery): Promise<
   }
   if (matchesNothing(query)) return { threads: [] }
   const freezes = await storeCall(() => freezesNow(deps, caller.tenant))
+  const holds = await storeCall(() => legalHoldsNow(deps, caller.tenant))
   const wanted = filterOf(deps, query, caller, snapshot)
   const show = (thread: Thread | 'broken', { mine }: Segment): ThreadSummary | 'broken' | undefined => {
     if (thread === 'broken') return thread
-    const summary = wanted(thread) ? summaryOf(deps, snapshot, { caller, thread, freezes }) : undefined
+    const summary = wanted(thread) ? summaryOf(deps, snapshot, { caller, thread, freezes, holds }) : undefined
     const asked = query.mine === undefined ? mine : true
     return asked !== undefined && summary?.mine !== asked ? undefined : summary
   }

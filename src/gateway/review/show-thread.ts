@@ -11,6 +11,7 @@ import type { Deps } from '../core/deps.ts'
 import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
 import type { Caller } from '../core/caller.ts'
 import { freezesNow, freezesOf } from '../core/freezes.ts'
+import { legalHoldsNow } from '../core/legal-holds.ts'
 import { reviewerEntry } from '../auth/standing.ts'
 import { settleThread } from '../thread/settle-thread.ts'
 import { read, type RevisionRecord, revisionId } from '../core/records.ts'
@@ -46,8 +47,9 @@ export async function showThread(deps: Deps, caller: Caller, thread_id: string):
 async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<ThreadView> {
   const snapshot = deps.policies.current()
   const tenant = snapshot?.directory.tenants.get(thread.tenant)
-  const [freezes, revisions, comments, earlier, limits, evidence] = await Promise.all([
+  const [freezes, holds, revisions, comments, earlier, limits, evidence] = await Promise.all([
     freezesOf(deps, thread.tenant),
+    legalHoldsNow(deps, thread.tenant),
     revisionsOf(deps, caller, thread),
     commentsOf(deps, thread, tenant),
     earlierCalls(deps, snapshot, thread),
@@ -59,7 +61,7 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
   const tool = snapshot?.tools.get(thread.tool)
   const { record, shown } = current
   return {
-    ...summaryOf(deps, snapshot, { caller, thread, freezes }),
+    ...summaryOf(deps, snapshot, { caller, thread, freezes, holds }),
     ...(record.claims as object),
     ...defined({ action_hash: digestsOf(record, shown).action_hash }),
     ...shown,
@@ -212,7 +214,7 @@ function seatView(seat: Quorum['seats'][number]): ThreadView['seats'][number] {
 function votersOf(
   deps: Deps,
   tenant: Tenant | undefined,
-  { caller, thread, freezes }: Summarised,
+  { caller, thread, freezes }: Omit<Summarised, 'holds'>,
 ): Pick<ThreadView, 'who_can_vote' | 'can_vote'> {
   const circumstances = { now: deps.store.now(), freezes }
   const reviewers = [...(tenant?.reviewers.values() ?? [])]

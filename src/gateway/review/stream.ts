@@ -7,6 +7,7 @@ import type { Deps } from '../core/deps.ts'
 import type { EvidenceRecord } from '../core/event-record.ts'
 import type { KnownFreezes } from '../core/caches.ts'
 import { freezesNow } from '../core/freezes.ts'
+import { type KnownLegalHolds, legalHoldsNow } from '../core/legal-holds.ts'
 import { keyInForce } from '../auth/identify.ts'
 import { readableThreads } from '../thread/thread-records.ts'
 import { summaryOf } from './thread-summary.ts'
@@ -111,11 +112,12 @@ interface Change {
   readonly record: EvidenceRecord
   readonly thread: Thread
   readonly freezes: KnownFreezes
+  readonly holds: KnownLegalHolds
 }
 
-function messageOf(deps: Deps, caller: Caller, { place, record, thread, freezes }: Change): FeedMessage {
+function messageOf(deps: Deps, caller: Caller, { place, record, ...state }: Change): FeedMessage {
   const { type, at, actor } = record
-  const summary = summaryOf(deps, deps.policies.current(), { caller, thread, freezes })
+  const summary = summaryOf(deps, deps.policies.current(), { caller, ...state })
   return {
     kind: 'change',
     place,
@@ -294,10 +296,11 @@ async function changesIn(deps: Deps, tenant: string, events: readonly StoredEven
   const ids = [...new Set(records.flatMap(({ record }) => record.thread_id ?? []))]
   const threads = await readableThreads(deps, tenant, ids)
   const freezes = await freezesNow(deps, tenant)
+  const holds = await legalHoldsNow(deps, tenant)
   const known = new Map(threads.map((thread) => [thread.thread_id, thread]))
   return records.flatMap(({ place, record }) => {
     const thread = known.get(record.thread_id ?? '')
-    return thread === undefined ? [] : [{ place, record, thread, freezes }]
+    return thread === undefined ? [] : [{ place, record, thread, freezes, holds }]
   })
 }
 

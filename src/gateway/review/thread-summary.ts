@@ -11,6 +11,7 @@ import { alikeTag, equalTag } from '../thread/equal-calls.ts'
 import { shownReason } from '../thread/reasons.ts'
 import { isoTime } from '../core/event-record.ts'
 import type { KnownFreezes } from '../core/caches.ts'
+import { type KnownLegalHolds, legalHoldView } from '../core/legal-holds.ts'
 import { shownHeading } from '../thread/heading.ts'
 import { obstacleFor } from './obstacles.ts'
 
@@ -18,13 +19,14 @@ export interface Summarised {
   readonly caller: Caller
   readonly thread: Thread
   readonly freezes: KnownFreezes
+  readonly holds: KnownLegalHolds
 }
 
 /** A thread as lists show it to the caller. */
 export function summaryOf(
   deps: Deps,
   snapshot: Snapshot | undefined,
-  { caller, thread, freezes }: Summarised,
+  { caller, thread, freezes, holds }: Summarised,
 ): ThreadSummary {
   const tenant = snapshot?.directory.tenants.get(thread.tenant)
   const seats = quorumOf(deps, tenant, thread).seats
@@ -56,6 +58,7 @@ export function summaryOf(
     ...(thread.because && { because: shownReason(snapshot, thread.tool, thread.because) }),
     ...endView(thread, tenant),
     ...claimView(thread, tenant, now),
+    ...legalHoldOn(holds, thread),
   }
 }
 
@@ -80,6 +83,11 @@ export function mayApprove(thread: Thread, group: string, now: number): boolean 
 function waitedMs(thread: Thread, now: number): number {
   const waits = thread.status === 'pending_review'
   return (thread.approval?.at ?? (waits ? now : changedAt(thread))) - thread.submitted_at
+}
+
+function legalHoldOn(holds: KnownLegalHolds, thread: Thread): Pick<ThreadSummary, 'legal_hold'> {
+  const hold = holds.over(thread)
+  return hold === undefined ? {} : { legal_hold: legalHoldView(thread.tenant, hold) }
 }
 
 const COMMENT_CHARS = 200

@@ -9,6 +9,7 @@ import { adminHandlers } from '../operations/admin.ts'
 import { agentHandlers } from '../operations/agent.ts'
 import { erasureHandlers } from '../operations/erasure.ts'
 import { freezeHandlers } from '../operations/freeze.ts'
+import { legalHoldHandlers } from '../operations/legal-hold.ts'
 import { type Health, publicHandlers } from '../operations/public.ts'
 import { reviewHandlers } from '../operations/review.ts'
 import { sessionHandlers } from '../operations/session.ts'
@@ -27,6 +28,7 @@ export function mountOperations(app: FastifyInstance, http: HttpDeps, health: He
     ...adminHandlers(http),
     ...erasureHandlers,
     ...freezeHandlers,
+    ...legalHoldHandlers,
     ...webhookHandlers(http),
     ...publicHandlers(http, health),
   }

@@ -11,7 +11,7 @@ import { MAX_APPROVALS, MAX_COMMENT_CHARACTERS, MAX_COMMENTS } from '../text/bou
 import type { Scalar } from '../language/compiled-test.ts'
 import { type KeptWords, WORDS_KEPT } from '../language/disclose.ts'
 import type { LevelView } from '../language/level-view.ts'
-import { DEFAULT_RETENTION, LEAST_RETENTION, type Retention } from '../language/retention.ts'
+import { type CheckedRetention, checkRetention } from './retention.ts'
 import type { RoutingIr } from '../language/rule.ts'
 import type { Doc, DocMap } from '../yaml/parse.ts'
 import {
@@ -31,7 +31,7 @@ import {
   wrongType,
   type Reader,
 } from '../yaml/shape.ts'
-import { duration, isTimeZone } from '../language/time.ts'
+import { isTimeZone } from '../language/time.ts'
 import { type Calendar, checkWorking, type Lists } from './working.ts'
 
 /** The checked routing.yaml. `groups` lists its uses of groups, which are checked against the directory. */
@@ -39,6 +39,7 @@ export interface CheckedRouting {
   readonly routing: RoutingIr
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
   readonly groups: readonly GroupUse[]
+  readonly retention: CheckedRetention
 }
 
 /** A use of a group: routing or a rule requires `approvals` from the group. */
@@ -72,14 +73,15 @@ export function checkRouting(
   const lists = withFiles(keys.lists ? checkLists(reader, keys.lists) : new Map())
   const timezone = (keys.timezone && checkTimeZone(reader, keys.timezone)) ?? 'UTC'
   const levels = keys.levels && checkLevels(reader, keys.levels, { uses, lists, timezone })
+  const retention = checkRetention(reader, keys.retention)
   const routing = {
     ...checkDefaults(reader, keys),
     timezone,
     budgets: keys.budgets ? checkBudgets(reader, keys.budgets) : {},
-    retention: checkRetention(reader, keys.retention),
+    retention: retention.retention,
     keeps: checkKeptWords(reader, keys.disclose),
   }
-  return levels && { routing: { ...routing, ...levels }, lists, groups: uses }
+  return levels && { routing: { ...routing, ...levels }, lists, groups: uses, retention }
 }
 
 function checkDefaults(
@@ -103,25 +105,6 @@ function checkBudgets(reader: Reader, doc: Doc): Partial<Budgets> {
     return amount === undefined ? [] : [[name, amount] as const]
   })
   return Object.fromEntries(read)
-}
-
-/** Reads `retention`. Each time has a default and a least value. */
-function checkRetention(reader: Reader, doc: Doc | undefined): Retention {
-  const map = doc && readMap(reader, doc, '`retention`')
-  if (!map) return DEFAULT_RETENTION
-  const keys = readKeys(reader, map, { what: '`retention`', optional: ['threads', 'disclosures'] })
-  const read = (name: 'threads' | 'disclosures', why: string): number => {
-    const key = keys[name]
-    const least = LEAST_RETENTION[`${name}_ms`]
-    const ms = key && readDuration(reader, key, `\`${name}\``)
-    if (key && ms !== undefined && ms < least)
-      reader.report('bad-value', key, `${name} stay for at least ${duration(least)}${why}`)
-    return ms ?? DEFAULT_RETENTION[`${name}_ms`]
-  }
-  return {
-    threads_ms: read('threads', ', because agents may ask about their proofs for as long'),
-    disclosures_ms: read('disclosures', ''),
-  }
 }
 
 /** Reads `disclose`: whether evidence keeps words of people and agents. */

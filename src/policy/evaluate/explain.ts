@@ -66,9 +66,8 @@ function explainLimit(
 }
 
 function withoutSecret(read: FieldRead): FieldRead {
-  if (!read.sensitive) return read
-  const { value: _, ...rest } = read
-  return rest
+  const { value, disclose: _, ...rest } = read
+  return read.sensitive || value === undefined ? rest : { ...rest, value }
 }
 
 function explainRule(rule: CompiledRule, facts: Facts, fired: ReadonlySet<string>): RuleExplanation {

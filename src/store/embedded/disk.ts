@@ -126,7 +126,8 @@ export function createDiskGuard(
   }
 }
 
-function freeBytes(path: string, statfs: Statfs): number {
+/** Bytes of the disk that are free for this user. */
+export function freeBytes(path: string, statfs: Statfs): number {
   const { bavail, bsize } = statfs(path)
   return bavail * bsize
 }

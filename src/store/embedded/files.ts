@@ -22,6 +22,7 @@ import { makeDirectory } from '../../system/make-directory.ts'
  * - `store.json`: written once the store exists. With this file, the store detects an emptied or removed data file,
  *   which must not look like a new store.
  * - `lock.<n>.sock`: see lock.ts.
+ * - `compact.<id>`: a smaller copy that is not finished; see compact.ts.
  */
 export const DATA_FILE = 'store.mdb'
 export const MARKER_FILE = 'store.json'

@@ -25,7 +25,9 @@ import {
   watchDataFile,
   writeMarker,
 } from './files.ts'
+import { compactAtStart, removeUnfinished, type StartOptions } from './compact.ts'
 import { createBatch, encodeCommit } from './batch.ts'
+import { dumpPartition } from './dump.ts'
 import { lockDirectory } from './lock.ts'
 import { createGroupCommit, failureCause, orFailureCause } from './group-commit.ts'
 import {
@@ -47,6 +49,7 @@ import {
 import { checkEnds, checkEverything, countEvents } from './verify.ts'
 import { StoreUnavailable } from '../store.ts'
 import { createWatchers } from '../watchers.ts'
+import type { DumpEntry } from '../archive.ts'
 import type { ClockSources } from '../clock.ts'
 import type { Statfs } from './disk.ts'
 import type { StateBefore } from './batch.ts'
@@ -79,11 +82,15 @@ export interface EmbeddedOptions {
   readonly statfs?: Statfs
   /** Refuses a wrong clock by throwing, before the store records a time. Both in ms since 1970. */
   readonly checkTime?: (writtenAt: number, now: number) => void
+  /** Compacts a file that is mostly free. Absent where the opening must be fast. */
+  readonly compact?: Pick<StartOptions, 'note' | 'leastBytes'>
 }
 
 /** A store in one directory on a local disk, for use by one process. */
 export interface EmbeddedStore extends Store {
   partitions(): Promise<string[]>
+  /** Yields the content page by page, while commits change it. */
+  dump(partition: string): AsyncIterable<DumpEntry>
   /** Reads the numbers of all events, and returns their count. Rejects at the first gap (S06). */
   verifyDensity(partition: string): Promise<number>
 }
@@ -101,10 +108,12 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
   let db: Database | undefined
   try {
     refuseForeign(readMarker(directory), options.deployment)
+    removeUnfinished(directory)
+    const { minFreeBytes = DEFAULT_MIN_FREE_BYTES, newWorkBytes, compact } = options
+    if (compact) await compactAtStart(directory, { statfs, keepFree: minFreeBytes, ...compact })
     db = openFiles(directory, statfs)
     const stamp = await readOrWriteStamp(db, directory, options)
     checkEnds(db)
-    const { minFreeBytes = DEFAULT_MIN_FREE_BYTES, newWorkBytes } = options
     const facts = { statfs, displaced: watchDataFile(directory) }
     const disk = createDiskGuard(directory, { minFreeBytes, newWorkBytes }, facts)
     const clock = createClock(stamp.time, options.clock)
@@ -282,6 +291,10 @@ class Embedded implements EmbeddedStore {
 
   partitions(): Promise<string[]> {
     return this.#read(readPartitions)
+  }
+
+  dump(partition: string): AsyncIterable<DumpEntry> {
+    return dumpPartition(this.#parts.db, partition)
   }
 
   verifyDensity(partition: string): Promise<number> {

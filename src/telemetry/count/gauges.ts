@@ -1,6 +1,8 @@
 import { REQUEST_KINDS, type RequestKind } from '../../contract/operation.ts'
 import { RISKS } from '../../domain/decision.ts'
 import { FREEZE_KINDS } from '../../domain/freeze.ts'
+import { LEGAL_HOLD_KINDS } from '../../domain/legal-hold.ts'
+import { DAY_MS } from '../../gateway/integrity/size.ts'
 import type { Census } from '../../gateway/jobs/backlog.ts'
 import type { Instruments } from './instruments.ts'
 
@@ -52,7 +54,9 @@ export function createReader(instruments: Instruments, readings: Readings): () =
       },
       () => undefined,
     )
-    await Promise.all([takeReadings(instruments, readings), inTime(census)])
+    const [roomBytes] = await Promise.all([takeReadings(instruments, readings), inTime(census)])
+    const fills = fillsAt(readings.now(), roomBytes, counted.census?.sizes)
+    instruments.setAll('storeFills', fills === undefined ? [] : [[{}, fills / 1000]])
     showQueue(readings.traffic())
     instruments.set('censusAge', {}, Math.max(0, readings.now() - counted.at) / 1000)
   }
@@ -74,7 +78,8 @@ function createQueueReader(instruments: Instruments): (traffic: Traffic) => void
   }
 }
 
-async function takeReadings(instruments: Instruments, readings: Readings): Promise<void> {
+/** Returns the room in the store; undefined when it is unknown. */
+async function takeReadings(instruments: Instruments, readings: Readings): Promise<number | undefined> {
   const { requests, connections, polls, streams } = readings.traffic()
   instruments.set('httpInFlight', {}, requests)
   instruments.set('httpConnections', {}, connections)
@@ -89,6 +94,13 @@ async function takeReadings(instruments: Instruments, readings: Readings): Promi
   instruments.set('ready', {}, isReady === true ? 1 : 0)
   const { roomBytes } = (await inTime(asked)) ?? {}
   instruments.setAll('storeRoom', roomBytes === undefined ? [] : [[{}, roomBytes]])
+  return roomBytes
+}
+
+/** The time at which the store is full, ms since 1970; undefined when its data does not grow. */
+function fillsAt(now: number, roomBytes: number | undefined, sizes: Census['sizes']): number | undefined {
+  const growth = Object.values(sizes?.kinds ?? {}).reduce((sum, one) => sum + (one.growth ?? 0), 0)
+  return roomBytes === undefined || growth <= 0 ? undefined : now + (roomBytes / growth) * DAY_MS
 }
 
 async function inTime<T>(answer: Promise<T>): Promise<T | undefined> {
@@ -106,6 +118,21 @@ function showCensus(instruments: Instruments, census: Census): void {
     instruments.set('oldestPending', { risk }, oldestAgeMs / 1000)
   }
   for (const scope of FREEZE_KINDS) instruments.set('frozen', { scope }, census.frozen.get(scope) ?? 0)
+  for (const scope of LEGAL_HOLD_KINDS)
+    instruments.set('legalHolds', { scope }, census.legalHolds.get(scope) ?? 0)
+  const kinds = Object.entries(census.sizes?.kinds ?? {})
+  instruments.setAll(
+    'storeEntries',
+    kinds.map(([kind, { count }]) => [{ kind }, count]),
+  )
+  instruments.setAll(
+    'storeBytes',
+    kinds.map(([kind, { bytes }]) => [{ kind }, bytes]),
+  )
+  instruments.setAll(
+    'storeGrowth',
+    kinds.flatMap(([kind, { growth }]) => (growth === undefined ? [] : [[{ kind }, growth] as const])),
+  )
   const groups = [...census.groups].toSorted(([, a], [, b]) => b - a)
   instruments.setAll(
     'groupWaiting',

@@ -123,8 +123,10 @@ describe.each(['embedded', 'redis'] as const)('an erasure in the %s store', (kin
     const entries = await played(await places.of(kind), async (all) => {
       await live(all, OTHER)
       const { over = '', task = '' } = await live({ ...all, bot: await all.world.agent('other') }, WHO)
-      const selection = { task, thread: over, agent: 'other' }[name]
-      const { body } = await erase(all.world, { [name]: selection })
+      const selection = { task: { task_id: task }, thread: { thread_id: over }, agent: { agent: 'other' } }[
+        name
+      ]
+      const { body } = await erase(all.world, selection)
       expect(body.threads).toBe(name === 'agent' ? 3 : 1)
       const mine = (await all.world.allEvidence()).filter(({ record }) =>
         name === 'agent' ? record.actor.id === 'other' : record.thread_id === over,
@@ -133,6 +135,23 @@ describe.each(['embedded', 'redis'] as const)('an erasure in the %s store', (kin
     })
     if (name === 'agent') expectGone(entries, WHO)
     expect(JSON.stringify(entries)).toContain(OTHER)
+  })
+
+  it('of data under a legal hold is refused with the reason of the hold', async () => {
+    await played(await places.of(kind), async (all) => {
+      const { over = '' } = await live(all, WHO)
+      const hold = { tenant: 'acme', thread_id: over, reason: 'case 17' }
+      expect((await all.world.admin('POST', 'legal-holds', { body: hold })).status).toBe(200)
+      const selection = { field: 'payload.to', equals: WHO }
+      const { problem } = await erase(all.world, selection)
+      expect(problem).toMatchObject({
+        code: 'under_legal_hold',
+        detail: expect.stringContaining('case 17') as string,
+      })
+      expect((await all.bot.poll({ thread_id: over })).status).toBe(200)
+      await all.world.admin('POST', 'legal-holds/remove', { body: { ...hold, reason: 'over' } })
+      expect((await erase(all.world, selection)).status).toBe(200)
+    })
   })
 
   it('that a crash ends after any commit is finished by the timer', async () => {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { LegalHolds } from '../../../src/domain/legal-hold.ts'
 import { INDEX } from '../../../src/gateway/core/indexes.ts'
 import { GATEWAY_RULES } from '../../../src/gateway/integrity/part.ts'
 import { type CheckReport, checkStore } from '../../../src/gateway/integrity/store.ts'
@@ -61,7 +62,7 @@ describe('a store that only a gateway has written', () => {
     expect(report.counts.records).toBeGreaterThan(20)
   })
 
-  it('breaks no rule after disclosures expired, and then finds those without a reason (G17)', async () => {
+  it('breaks no rule after disclosures expired, and then finds those without a reason (G18)', async () => {
     const place = places.embedded()
     const now = await played(place, async (world) => {
       await playHistory(world, 3, 150)
@@ -77,14 +78,14 @@ describe('a store that only a gateway has written', () => {
     }
     expect(await doctored((entry) => entry)).toEqual([])
     expect(await doctored(undisclosed)).toEqual([
-      expect.stringMatching(/^G17 no record says why record \d+ has no/),
+      expect.stringMatching(/^G18 no record says why record \d+ has no/),
     ])
     const altered = await doctored((entry) =>
       entry.disclosures === undefined
         ? entry
         : { ...entry, disclosures: entry.disclosures.replace('"members":{', '"members":{"more":1,') },
     )
-    expect(altered[0]).toMatch(/^G17 evidence \d+ has disclosures that do not match its commitment$/)
+    expect(altered[0]).toMatch(/^G18 evidence \d+ has disclosures that do not match its commitment$/)
   })
 
   it('breaks no rule after its threads were deleted, and then finds no lost thread that is older', async () => {
@@ -104,6 +105,27 @@ describe('a store that only a gateway has written', () => {
       entry.kind === 'record' && entry.type === 'forgotten' ? [] : [entry],
     )
     expect(lost.findings.map(({ law }) => law)).toContain('G15')
+  })
+
+  it('breaks no rule while a legal hold keeps threads, and misses one that is gone (G17)', async () => {
+    const place = places.embedded()
+    const now = await played(place, async (world) => {
+      const bot = await world.agent()
+      const [kept, gone] = [await held(bot), await held(bot)]
+      const body = { tenant: 'acme', thread_id: kept.thread, reason: 'case' }
+      await world.admin('POST', 'legal-holds', { body })
+      for (const { thread } of [kept, gone]) await bot.withdraw(thread)
+      for (const days of [2, 31]) {
+        world.clock.advance(days * 24 * HOUR)
+        await world.due()
+      }
+      expect(await world.app.deps.store.count('acme', INDEX.threads)).toBe(1)
+    })
+    expect((await checked(await place.archive(clockAt(now)))).findings).toEqual([])
+    const lost = await checked(await place.archive(clockAt(now)), (entry) =>
+      entry.kind === 'record' && entry.type === 'thread' ? [] : [entry],
+    )
+    expect(lost.findings.map(({ law }) => law)).toContain('G17')
   })
 
   it('breaks no law on Redis either, even while a gateway uses it', async () => {
@@ -155,6 +177,7 @@ async function furnish(place: Place): Promise<number> {
     const agent = await world.agent()
     const ann = await world.reviewer('ann')
     await world.admin('POST', 'freeze', { body: { tenant: 'acme', agent: 'selfie', reason: 'odd' } })
+    await world.admin('POST', 'legal-holds', { body: { tenant: 'acme', agent: 'selfie', reason: 'case' } })
     const { thread } = await held(agent)
     await ann.call('POST', `threads/${thread}/comments`, { body: { comment: 'hm' } })
     const { task, payload, token } = await approved(agent, ann)
@@ -349,7 +372,7 @@ const DOCTORED: readonly [law: string, what: string, doctor: () => Doctor][] = [
     () => first('record', isType('comments'), (one) => [{ ...one, id: 'thr_00000000000000000000000000' }]),
   ],
   [
-    'G17',
+    'G18',
     'disclosures of another seed',
     () =>
       first(
@@ -359,7 +382,7 @@ const DOCTORED: readonly [law: string, what: string, doctor: () => Doctor][] = [
       ),
   ],
   [
-    'G17',
+    'G18',
     'disclosures that no erasure took',
     () =>
       first(
@@ -488,6 +511,15 @@ const DOCTORED: readonly [law: string, what: string, doctor: () => Doctor][] = [
     'G15',
     'a thread that was approved by nobody',
     () => first('record', isWaiting, (one) => [withMembers(one, { status: 'approved' })]),
+  ],
+  ['G17', 'a legal hold that is gone', () => first('record', isType('legal_holds'), () => [])],
+  [
+    'G17',
+    'a legal hold that nobody added',
+    () =>
+      first('record', isType('legal_holds'), (one) => [
+        withMembers(one, { holds: [...(JSON.parse(one.body) as LegalHolds).holds, { task_id: 'a' }] }),
+      ]),
   ],
   ['G15', 'a thread that is gone', () => first('record', isType('thread'), () => [])],
   [

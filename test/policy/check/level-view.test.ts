@@ -110,4 +110,22 @@ describe('the retention of threads and disclosures', () => {
     const [other] = await diagnose(withRetention('retention: { disclosures: 23h }'))
     expect(other?.message).toContain('disclosures stay for at least 1d')
   })
+
+  it('is never shorter than the window of a limit, which the finding names', async () => {
+    const limits = (within: string) =>
+      `limits:\n  - { id: monthly, reject: R., count: calls, at_most: 9, within: ${within}, per: agent }\nrules: [{ id: any, review: R., mode: shadow }]\n`
+    const files = (within: string) => ({
+      ...withRetention('retention: { threads: 10d }'),
+      'rules/limits.yaml': `tool: pay\n${limits(within)}`,
+    })
+    const [first, ...rest] = await diagnose(files('11d'))
+    expect(first).toMatchObject({
+      code: 'bad-value',
+      file: 'routing.yaml',
+      message: 'threads stay for 10d, but limit `monthly` of rules/limits.yaml counts the calls of 11d',
+    })
+    expect(rest).toEqual([])
+    expect(await diagnose(files('10d'))).toEqual([])
+    expect(await diagnose({ ...bundle(), 'rules/limits.yaml': `tool: pay\n${limits('31d')}` })).toEqual([])
+  })
 })

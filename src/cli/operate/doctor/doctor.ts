@@ -7,6 +7,7 @@ import { lookAtFiles, newestOf } from './files.ts'
 import { error, type Finding, ok, warning } from './finding.ts'
 import { askGateway } from './gateway.ts'
 import { lookAtIssuer } from './issuer.ts'
+import { lookAtRetention } from './retention.ts'
 import { lookAtCombinations, lookAtConfig, lookAtNode, lookAtPorts } from './settings.ts'
 import { clockSanity, lookAtStore } from './store.ts'
 import { command } from '../../terminal/command.ts'
@@ -16,7 +17,7 @@ import { FLAGS_OF_SERVE, readSettings } from '../serve.ts'
 
 export const DOCTOR = command({
   name: 'doctor',
-  says: `Checks everything that a gateway with this configuration needs: settings, store and durability, clocks, policies,
+  says: `Checks everything that a gateway with this configuration needs: settings, store and durability, clocks, policies, retention,
     permissions, certificates, ports, the identity provider. The gateway may run or not. Without flags, and with
     COUNTERSIGN_URL set, it examines the gateway at that address, by its own report of its settings. Each finding is one
     line and says what to do. Leaves no record. Exits 3 on an error; warnings alone exit 0.`,
@@ -60,6 +61,7 @@ async function examine(settings: readonly string[]): Promise<Finding[]> {
   // reads this time before opening the store, because opening updates the time of its file
   const newest = newestOf(filesOf(config))
   const running = await askGateway(config)
+  const bundle = await prepareDirectory(config.policies)
   return [
     lookAtNode(process.versions),
     ...lookAtConfig(loaded),
@@ -68,7 +70,8 @@ async function examine(settings: readonly string[]): Promise<Finding[]> {
     ...(running === undefined ? await lookAtPorts(config) : []),
     ...(await lookAtStore(config, running?.speaks === true)),
     ...clockSanity(newest, Date.now()),
-    await lookAtPolicies(config.policies, running?.revision),
+    lookAtPolicies(config.policies, bundle, running?.revision),
+    ...(bundle.ok ? await lookAtRetention(config, bundle.snapshot.retention) : []),
     ...lookAtFiles(config, files),
     ...(await lookAtCertificates(config)),
     ...(await lookAtIssuer(config)),
@@ -110,8 +113,11 @@ function filesOf(config: Config): string[] {
 }
 
 /** Compares the bundle on disk with the bundle in force. */
-async function lookAtPolicies(directory: string, inForce: string | undefined): Promise<Finding> {
-  const bundle = await prepareDirectory(directory)
+function lookAtPolicies(
+  directory: string,
+  bundle: Awaited<ReturnType<typeof prepareDirectory>>,
+  inForce: string | undefined,
+): Finding {
   const check = `\`countersign check ${directory}\` names the places`
   if (!bundle.ok) {
     const errors = bundle.diagnostics.filter(({ severity }) => severity === 'error').length

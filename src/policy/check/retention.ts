@@ -1,0 +1,57 @@
+import { LEAST_RETENTION, DEFAULT_RETENTION, type Retention } from '../language/retention.ts'
+import { duration } from '../language/time.ts'
+import type { Doc } from '../yaml/parse.ts'
+import { readDuration, readKeys, readMap, type Reader } from '../yaml/shape.ts'
+import type { LimitIr } from '../language/rule.ts'
+
+/** The `retention` of routing.yaml, and the place of each written value. */
+export interface CheckedRetention {
+  readonly retention: Retention
+  readonly threadsAt: Doc | undefined
+}
+
+/** Reads `retention`. Each time has a default and a least value. */
+export function checkRetention(reader: Reader, doc: Doc | undefined): CheckedRetention {
+  const map = doc && readMap(reader, doc, '`retention`')
+  if (!map) return { retention: DEFAULT_RETENTION, threadsAt: undefined }
+  const keys = readKeys(reader, map, { what: '`retention`', optional: ['threads', 'disclosures'] })
+  const read = (name: 'threads' | 'disclosures', why: string): number => {
+    const key = keys[name]
+    const least = LEAST_RETENTION[`${name}_ms`]
+    const ms = key && readDuration(reader, key, `\`${name}\``)
+    if (key && ms !== undefined && ms < least)
+      reader.report('bad-value', key, `${name} stay for at least ${duration(least)}${why}`)
+    return ms ?? DEFAULT_RETENTION[`${name}_ms`]
+  }
+  const threads_ms = read('threads', ', because agents may ask about their proofs for as long')
+  return { retention: { threads_ms, disclosures_ms: read('disclosures', '') }, threadsAt: keys.threads }
+}
+
+interface FileWithLimits {
+  readonly reader: Reader
+  readonly file: { readonly limits: readonly LimitIr[] }
+}
+
+/**
+ * Reports a written retention that is shorter than the window of a limit. Reviewers could not look at the held calls
+ * that the limit counts. The histories of tasks and agents stay without their threads.
+ */
+export function checkRetentionOfLimits(
+  reader: Reader,
+  { retention, threadsAt }: CheckedRetention,
+  files: readonly FileWithLimits[],
+): void {
+  const { threads_ms } = retention
+  const limits = files.flatMap(({ reader: { source }, file }) =>
+    file.limits.map(({ id, withinMs }) => ({ id, withinMs, path: source.path })),
+  )
+  const [longest] = limits.toSorted((a, b) => b.withinMs - a.withinMs)
+  if (!threadsAt || !longest || longest.withinMs <= threads_ms) return
+  const { id, withinMs, path } = longest
+  reader.report(
+    'bad-value',
+    threadsAt,
+    `threads stay for ${duration(threads_ms)}, but limit \`${id}\` of ${path} counts the calls of ${duration(withinMs)}`,
+    `write at least \`threads: ${duration(withinMs)}\`, because reviewers look at the calls that a limit counted`,
+  )
+}
