@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { defined } from '../contract/defined.ts'
 import { requireExpected, requireSaneClock } from './expected-store.ts'
 import { SYSTEM } from '../gateway/core/records.ts'
+import { section } from '../settings/section.ts'
 import type { Config } from '../settings/settings.ts'
 import type { StoreArchive, StoreRestore } from '../store/archive.ts'
 import type { Compaction } from '../store/embedded/compact.ts'
@@ -39,9 +40,9 @@ async function openChecked(
   config: Config,
   atStart: Required<Pick<EmbeddedOptions, 'checkTime' | 'compact'>>,
 ): Promise<Store> {
-  const { store, storeExpect } = config
+  const { store } = config
   if (store.kind === 'embedded') {
-    if (storeExpect !== undefined) requireStore(store.path)
+    if (section(config, 'store').expect !== undefined) requireStore(store.path)
     return openEmbedded(config, { path: store.path, ...atStart })
   }
   for (const { seen, ms } of await timesInRedis(config, [SYSTEM])) atStart.checkTime(seen, seen - ms)
@@ -57,13 +58,15 @@ export async function openStore(config: Config): Promise<Store> {
 const openEmbedded = (
   config: Config,
   place: Pick<EmbeddedOptions, 'path' | 'checkTime' | 'compact'>,
-): Promise<Store> =>
-  openEmbeddedStore({
+): Promise<Store> => {
+  const { minFree, newCallsMinFree } = section(config, 'store')
+  return openEmbeddedStore({
     ...embeddedPlace(config, place.path),
     ...place,
-    minFreeBytes: config.storeMinFree,
-    newWorkBytes: Math.max(config.storeMinFree, config.storeNewCallsMinFree),
+    minFreeBytes: minFree,
+    newWorkBytes: Math.max(minFree, newCallsMinFree),
   })
+}
 
 const embeddedPlace = ({ deployment }: Config, path: string) => ({ path, ...defined({ deployment }) })
 
@@ -149,14 +152,14 @@ export async function timesInRedis(config: Config, partitions: readonly string[]
 
 /** Returns the options for Redis. Credentials in the address take precedence over separate settings. */
 export function redisOptions(config: Config): RedisOptions {
-  const { store, storeUsername: username, storePassword: password, sentinelPassword } = config
-  const { durability, deployment } = config
+  const { store, sentinelPassword, durability, deployment } = config
+  const { username, password, replicas, accept = [], deadline } = section(config, 'store')
   if (store.kind !== 'redis') throw new TypeError('the store is not on Redis')
   return {
     address: { ...defined({ username, password }), ...store.address },
-    replicas: config.storeReplicas,
-    accept: config.storeAccept ?? [],
-    callMs: config.storeDeadline,
+    replicas,
+    accept,
+    callMs: deadline,
     ...defined({ sentinelPassword, durability, deployment }),
   }
 }

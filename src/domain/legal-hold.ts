@@ -62,8 +62,10 @@ export const legalHoldOf = <H extends LegalHold>(
   scope: LegalHoldScope,
 ): H | undefined => holds.find((hold) => isSameScope(hold, scope))
 
+type Names = { readonly [N in keyof LegalHoldScope]: string | undefined }
+
 /** The members of the scope, and no others. */
-export const scopeOf = ({ thread_id, task_id, agent }: LegalHoldScope): LegalHoldScope => ({
+export const scopeOf = ({ thread_id, task_id, agent }: Names): LegalHoldScope => ({
   ...(thread_id !== undefined && { thread_id }),
   ...(task_id !== undefined && { task_id }),
   ...(agent !== undefined && { agent }),

@@ -45,11 +45,12 @@ export function isFor({ vouched }: Link, verifier: string | undefined): boolean 
   return vouched?.challenge === (verifier === undefined ? undefined : challengeOf(verifier))
 }
 
+/** The section `session` of the settings. */
 export interface SessionTimes {
   /** Time without requests after which a session ends, ms. */
-  readonly idleMs: number
+  readonly idle: number
   /** Time after sign-in at which a session ends in any case, ms. */
-  readonly lifetimeMs: number
+  readonly lifetime: number
 }
 
 /** The parts of a directory entry that determine the reviewer's rights. */
@@ -85,13 +86,13 @@ export function entryDigest({ email, groups, roles }: Standing): string {
  * Interval at which the last use of a session is stored, ms. The interval is long enough that the writes cost almost
  * nothing. An idle session may end up to this much too early, but never late.
  */
-export function noteEveryMs({ idleMs }: SessionTimes): number {
-  return Math.min(60_000, idleMs / 10)
+export function noteEveryMs({ idle }: SessionTimes): number {
+  return Math.min(60_000, idle / 10)
 }
 
 /** The time when a session that was last used at `seen` expires. */
-export function sessionOver(session: Session, seen: number, { idleMs }: SessionTimes): number {
-  return Math.min(seen + idleMs, session.expires_at)
+export function sessionOver(session: Session, seen: number, { idle }: SessionTimes): number {
+  return Math.min(seen + idle, session.expires_at)
 }
 
 export interface SessionState {

@@ -31,6 +31,7 @@ beforeAll(async () => {
   const world = await openWorld({ openStore: (clock) => from.open(clock) })
   await playHistory(world, 3, 60)
   await held(await world.agent())
+  await world.admin('POST', 'legal-holds', { body: { tenant: 'acme', agent: 'bot', reason: 'case 17' } })
   await world.close()
 })
 afterAll(async () => {

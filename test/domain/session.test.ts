@@ -11,7 +11,7 @@ import {
 } from '../../src/domain/session.ts'
 
 const HOUR = 3_600_000
-const TIMES: SessionTimes = { idleMs: HOUR / 2, lifetimeMs: 8 * HOUR }
+const TIMES: SessionTimes = { idle: HOUR / 2, lifetime: 8 * HOUR }
 const ENTRY: Standing = { email: 'ann@acme.example', groups: ['desk', 'leads'], roles: ['admin'] }
 const SESSION: Session = {
   reviewer: 'ann',
@@ -78,6 +78,6 @@ describe('the end of a session', () => {
 
   it('may be early by the interval of recorded use, and never late: a minute, or a tenth of the limit', () => {
     expect(noteEveryMs(TIMES)).toBe(60_000)
-    expect(noteEveryMs({ ...TIMES, idleMs: 60_000 })).toBe(6_000)
+    expect(noteEveryMs({ ...TIMES, idle: 60_000 })).toBe(6_000)
   })
 })

@@ -72,13 +72,9 @@ const lineOf = (one: LegalHoldView): string =>
   onOneLine(`${nameOf(one)}  since ${one.started_at}, by ${one.by}: ${one.reason}`)
 
 function scopeIn({ values: { thread, task, agent } }: Asked<typeof LEGAL_HOLD>) {
-  if ([thread, task, agent].filter((name) => name !== undefined).length > 1)
-    throw usage('name a thread, a task or an agent, but only one of them', usageOf(LEGAL_HOLD))
-  return {
-    ...(thread !== undefined && { thread_id: thread }),
-    ...(task !== undefined && { task_id: task }),
-    ...(agent !== undefined && { agent }),
-  }
+  const scope = scopeOf({ thread_id: thread, task_id: task, agent })
+  if (Object.keys(scope).length < 2) return scope
+  throw usage('name a thread, a task or an agent, but only one of them', usageOf(LEGAL_HOLD))
 }
 
 function nameOf(hold: Pick<LegalHoldView, 'tenant' | 'thread_id' | 'task_id' | 'agent'>): string {

@@ -50,12 +50,9 @@ export function mustStay(ledger: Ledger, thread_id: string): boolean {
   return legalHoldOver({ holds }, { thread_id, task_id: task, agent }) !== undefined
 }
 
-function scopeIn({ thread_id, task_id, agent }: LegalHoldDetails): LegalHoldScope {
-  const names = [thread_id, task_id, agent].filter((name) => name !== undefined)
-  requireThat(names.length < 2, 'a legal hold names a thread, a task or an agent, but only one of them')
-  return scopeOf({
-    ...(thread_id !== undefined && { thread_id }),
-    ...(task_id !== undefined && { task_id }),
-    ...(agent !== undefined && { agent }),
-  })
+function scopeIn(details: LegalHoldDetails): LegalHoldScope {
+  const scope = scopeOf(details)
+  const isOne = Object.keys(scope).length < 2
+  requireThat(isOne, 'a legal hold names a thread, a task or an agent, but only one of them')
+  return scope
 }

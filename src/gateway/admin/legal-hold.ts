@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defined } from '../../contract/defined.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import type { LegalHoldAdded, LegalHoldList, LegalHoldRequest } from '../../contract/legal-hold.ts'
@@ -126,24 +125,8 @@ async function isKnown(
   const known = deps.policies.current()?.directory.tenants.get(tenant)
   if (known === undefined) return false
   if (agent !== undefined) return known.agents.has(agent)
-  return task_id === undefined || isTask(deps, tenant, { task_id, agents: [...known.agents.keys()] })
-}
-
-/** Agents whose tasks are read in one turn of the event loop. */
-const TOGETHER = 200
-
-async function isTask(
-  deps: Deps,
-  tenant: string,
-  { task_id, agents }: { readonly task_id: string; readonly agents: readonly string[] },
-): Promise<boolean> {
-  for (let first = 0; first < agents.length; first += TOGETHER) {
-    if (first > 0) await nextTurn()
-    const some = agents.slice(first, first + TOGETHER)
-    const counts = await Promise.all(
-      some.map((agent) => deps.store.count(tenant, INDEX.task(agent, task_id))),
-    )
-    if (counts.some((count) => count > 0)) return true
-  }
-  return false
+  if (task_id === undefined) return true
+  const tasks = [...known.agents.keys()].map((id) => INDEX.task(id, task_id))
+  const counts = await Promise.all(tasks.map((index) => deps.store.count(tenant, index)))
+  return counts.some((count) => count > 0)
 }

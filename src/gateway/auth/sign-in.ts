@@ -127,7 +127,7 @@ function openSession(deps: Deps, tenant: string, opening: Opening): Plan<SignedI
     reviewer: reviewer.id,
     via,
     opened_at: now,
-    expires_at: now + deps.sessions.lifetimeMs,
+    expires_at: now + deps.sessions.lifetime,
     entry: entryDigest(reviewer),
     ...(groups === undefined ? {} : { groups }),
     page: hashCredential(page),

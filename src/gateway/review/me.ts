@@ -20,6 +20,6 @@ export function me(deps: Deps, caller: Caller): Me {
     owns,
     via,
     ...(email === undefined ? {} : { email }),
-    ...(session && { session: { idle_ms: deps.sessions.idleMs, expires_at: isoTime(session.expiresAt) } }),
+    ...(session && { session: { idle_ms: deps.sessions.idle, expires_at: isoTime(session.expiresAt) } }),
   }
 }
