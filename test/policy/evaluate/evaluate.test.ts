@@ -298,10 +298,10 @@ describe('a decision', () => {
     expect(
       (await snapshot.decide(call({ amount: 1, email: 'a@b.c', note: 'unread', meta: null }))).reads,
     ).toEqual([
-      { field: 'agent.id', state: 'value', value: 'bot', sensitive: false },
-      { field: 'payload.amount', state: 'value', value: 1, sensitive: false },
-      { field: 'payload.email', state: 'value', value: 'a@b.c', sensitive: true },
-      { field: 'payload.meta.x', state: 'value', value: null, sensitive: false },
+      { field: 'agent.id', state: 'value', value: 'bot', sensitive: false, disclose: 'full' },
+      { field: 'payload.amount', state: 'value', value: 1, sensitive: false, disclose: 'full' },
+      { field: 'payload.email', state: 'value', value: 'a@b.c', sensitive: true, disclose: 'masked' },
+      { field: 'payload.meta.x', state: 'value', value: null, sensitive: false, disclose: 'full' },
     ])
   })
 

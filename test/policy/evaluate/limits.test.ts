@@ -305,7 +305,9 @@ describe('history', () => {
     const history = { ...NO_HISTORY, taskTools: ['web'] }
     const outcome = await decide(files, {}, { history })
     expect(outcome).toMatchObject({ verdict: 'review', by: ['seen'], message: 'Seen.' })
-    expect(outcome.reads).toEqual([{ field: 'task.tools', state: 'value', value: ['web'], sensitive: false }])
+    expect(outcome.reads).toEqual([
+      { field: 'task.tools', state: 'value', value: ['web'], sensitive: false, disclose: 'full' },
+    ])
   })
 })
 
