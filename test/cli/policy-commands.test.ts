@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/contract/json.ts'
-import { canonicalJson, leafHash } from '../../src/domain/digest.ts'
+import { canonicalJson, leafHash, sha256 } from '../../src/domain/digest.ts'
 import type { SuiteReport } from '../../src/policy/bundle/test-report.ts'
 import { runCli } from './run.ts'
 
@@ -271,6 +271,8 @@ describe('countersign explain', () => {
 
   it('explains a call from its record, and names the values that evidence does not have', async () => {
     const members = { 'reads.payload.amount_cents': 25_000, 'reads.payload.currency': 'eur' }
+    const contract = readFileSync(join(directory, 'policies/tools/ledger.transfer.yaml'), 'utf8')
+    const template = sha256(/^summary: (.+)$/m.exec(contract)?.[1] ?? '')
     const seed = 'A'.repeat(22)
     const record = {
       actor: { id: 'bot', kind: 'agent' },
@@ -282,6 +284,7 @@ describe('countersign explain', () => {
         policy_risk: 'medium',
         risk: 'medium',
         rules: ['transfer-medium'],
+        template,
         verdict: 'review',
       },
       task_id: 't',
@@ -294,6 +297,7 @@ describe('countersign explain', () => {
     const line = JSON.stringify({ number: 7, leaf_hash, disclosures: { members, seed }, record })
     const explained = await runCli(['explain', 'policies', '-', '--record'], { cwd: directory, input: line })
     expect(explained.out).toContain('transfer-medium')
+    expect(explained.out).toMatch(/^Transfer €250\.00 /)
     expect(explained.out).toContain('25000')
     expect(explained.out).toMatch(/Evidence does not have these values, .*: .*payload\.from/)
     const altered = line.replace('25000', '2500')

@@ -11,7 +11,7 @@ import {
 } from '../../policy/evaluate/explain-request.ts'
 import { callUnder } from '../../policy/evaluate/limits.ts'
 import { DEFAULT_POLICIES } from './default-policies.ts'
-import { goneFrom, readRecordedCall } from './explain-record.ts'
+import { goneFrom, headingIn, readRecordedCall } from './explain-record.ts'
 import { readRequest } from './explain-request.ts'
 import { command } from '../terminal/command.ts'
 import { EXIT, usage } from '../terminal/failure.ts'
@@ -66,7 +66,9 @@ async function explainRecord(
   const recorded = await readRecordedCall(file)
   const explanation = await snapshot.explain(recorded.call)
   const gone = goneFrom(explanation, recorded)
-  if (format === 'json') return console.log(jsonOf({ ...explanation, gone }))
+  const heading = headingIn(snapshot, recorded, explanation.outcome)
+  if (format === 'json') return console.log(jsonOf({ ...explanation, heading, gone }))
+  if (heading !== undefined) console.log(visible(heading))
   console.log(visible(printExplanation(explanation)))
   if (gone.length > 0)
     console.log(

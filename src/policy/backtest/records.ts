@@ -26,6 +26,8 @@ export interface Decided {
   /** The revision of the bundle that made the decision. */
   readonly policy: string
   readonly reads: readonly RecordedRead[]
+  /** SHA-256 of the template of the heading; absent without one. */
+  readonly template?: string
 }
 
 /** A recorded field: its value, a note that it was missing, or a digest or commitment that replaces the value. */
@@ -193,6 +195,7 @@ function decidedOf(
     isRevision: textOf(record, 'type') === 'review.revised',
     reads: readsOf(details, members),
     ...(thread === '' ? {} : { thread }),
+    ...(typeof details['template'] === 'string' && { template: details['template'] }),
     ...(claimedRisk && { claimedRisk }),
   }
 }
