@@ -4,7 +4,7 @@ import { type DumpEntry, type StoreArchive, untilStill } from '../../store/archi
 /** The space of one kind of data of a partition. */
 export interface KindSize {
   readonly partition: string
-  /** `evidence`, `record thread`, `index status` (without the part behind a slash), `limits`. */
+  /** `evidence`, `disclosures`, `record thread`, `index status` (without the part behind a slash), `limits`. */
   readonly kind: string
   readonly count: number
   /** Bytes of names and contents in UTF-8. A store needs more, for its pages and its own members. */
@@ -17,6 +17,7 @@ export interface KindSize {
 
 export const DAY_MS = 24 * 3_600_000
 const EVIDENCE = 'evidence'
+const DISCLOSURES = 'disclosures'
 const THREADS = `index ${INDEX.threads}`
 
 /** Reads a store to measure it. */
@@ -38,14 +39,13 @@ export async function sizeOf(archive: SizeReader): Promise<readonly KindSize[]> 
 }
 
 async function sizesIn(archive: SizeReader, partition: string, since: number): Promise<KindSize[]> {
-  const sums = new Map<string, { count: number; bytes: number }>()
+  const sums: Sums = new Map()
   let [dayBytes, dayCount, entries] = [0, 0, 0]
   for await (const entry of archive.dump(partition)) {
     const [kind, bytes] = measured(entry)
-    const sum = sums.get(kind) ?? { count: 0, bytes: 0 }
-    sums.set(kind, sum)
-    sum.count += 1
-    sum.bytes += bytes
+    add(sums, kind, bytes)
+    if (entry.kind === 'event' && entry.disclosures !== undefined)
+      add(sums, DISCLOSURES, lengthOf(entry.disclosures))
     if (entry.kind === 'event' && timeOf(entry.body) >= since) dayBytes += bytes
     if (kind === THREADS && 'score' in entry && entry.score >= since) dayCount += 1
     if (++entries % STEP === 0) await archive.rest?.()
@@ -58,6 +58,15 @@ async function sizesIn(archive: SizeReader, partition: string, since: number): P
     ...(kind === EVIDENCE ? { dayBytes } : {}),
     ...(kind === THREADS ? { dayCount } : {}),
   }))
+}
+
+type Sums = Map<string, { count: number; bytes: number }>
+
+function add(sums: Sums, kind: string, bytes: number): void {
+  const sum = sums.get(kind) ?? { count: 0, bytes: 0 }
+  sums.set(kind, sum)
+  sum.count += 1
+  sum.bytes += bytes
 }
 
 /** Heads and faults take no space that counts. */
