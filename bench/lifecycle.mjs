@@ -1,7 +1,8 @@
 /*
  * A quarter of a year in minutes: a gateway with a moved clock, so that retention is at work. 90 % of the calls are
- * allowed, 8 % are held, approved, collected and redeemed, and 2 % are rejected. Each row shows the store after a window
- * of ten days. State and disclosures end, so their bytes stay the same after the first windows; the log grows.
+ * allowed, 8 % are held, approved, collected and redeemed, and 2 % are rejected. Each row shows the store after a
+ * window of ten days. Threads and disclosures end, so their bytes stay the same. The log grows, and one entry for each
+ * task and tool, because a rule may read the whole history of a task.
  *
  * npm run build && node bench/lifecycle.mjs [calls]
  */
