@@ -212,7 +212,10 @@ export const LARGE_CENTS = 25_000
 /** Verifies all evidence of the tenant and its checkpoints, as an auditor does with an export. */
 export async function verdictOn(gateway: Gateway, directory: string): Promise<Verdict> {
   const file = join(directory, 'evidence.ndjson')
-  writeFileSync(file, (await gateway.admin('GET', '/evidence?tenant=acme&after=0&limit=10000')).text)
+  writeFileSync(
+    file,
+    (await gateway.admin('GET', '/evidence?tenant=acme&disclosures=true&after=0&limit=10000')).text,
+  )
   const { verifier_key, checkpoints } = (await gateway.admin('GET', '/checkpoints?tenant=acme')).body as {
     verifier_key: string
     checkpoints: { note: string }[]
