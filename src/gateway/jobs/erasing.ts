@@ -37,10 +37,18 @@ export async function finishErasure(deps: Deps, tenant: string): Promise<void> {
     await transact(deps, tenant, () => eraseSome(deps, tenant))
 }
 
+/** The timer's part: finishes the erasure of an instance that has ended. */
+export async function resumeErasure(deps: Deps, tenant: string): Promise<Plan<void>> {
+  await finishErasure(deps, tenant)
+  // another erasure may have begun meanwhile
+  const guards = [unchanged('erasure', ALL, undefined)]
+  return { answer: undefined, guards, writes: [neverPurge('erasure', ALL)] }
+}
+
 /** Does the next step. */
-export async function eraseSome(deps: Deps, tenant: string): Promise<Plan<void>> {
+async function eraseSome(deps: Deps, tenant: string): Promise<Plan<void>> {
   const known = await read(deps.store, tenant, 'erasure', ALL)
-  if (known === undefined) return { answer: undefined, writes: [neverPurge('erasure', ALL)] }
+  if (known === undefined) return { answer: undefined }
   const { threads, deliveries, records } = known.value
   const [thread] = threads
   if (thread !== undefined) return eraseThread(deps, tenant, known, thread)

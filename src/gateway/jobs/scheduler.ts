@@ -19,7 +19,7 @@ import { INDEX } from '../core/indexes.ts'
 import { endOverlap } from '../auth/keys.ts'
 import { endWhenOver, unlist } from '../auth/sessions.ts'
 import { beginForgetting, forgetThreads } from './forget-threads.ts'
-import { eraseSome } from './erasing.ts'
+import { resumeErasure } from './erasing.ts'
 import { forgetDisclosures } from './forget-disclosures.ts'
 import { requeue } from './requeue.ts'
 import { sweepFrozen } from './sweep-frozen.ts'
@@ -181,7 +181,7 @@ const PURGES: Readonly<Record<Purged, Purge>> = {
   freeze: sweepFrozen,
   threads: forgetThreads,
   disclosures: forgetDisclosures,
-  erasure: eraseSome,
+  erasure: resumeErasure,
   limit: (deps, _tenant, limit) =>
     Promise.resolve({ answer: undefined, writes: forgetWindow(limit, deps.store.now()) }),
 }
