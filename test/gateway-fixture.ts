@@ -568,6 +568,7 @@ export function overriding(store: Store, methods: Partial<Store>): Store {
     count: (...args) => store.count(...args),
     charged: (...args) => store.charged(...args),
     events: (...args) => store.events(...args),
+    disclosures: (...args) => store.disclosures(...args),
     epoch: (...args) => store.epoch(...args),
     watch: (...args) => store.watch(...args),
     commit: (...args) => store.commit(...args),

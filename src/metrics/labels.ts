@@ -108,6 +108,7 @@ export const STORE_OPERATIONS = [
   'range',
   'count',
   'charged',
+  'disclosures',
   'events',
   'epoch',
   'claim_due',

@@ -62,6 +62,7 @@ export interface HeadEntry {
 
 export interface EventEntry extends StoredEvent {
   readonly kind: 'event'
+  readonly disclosures?: string
 }
 
 export interface MemberEntry extends IndexEntry {

@@ -1,5 +1,5 @@
 /**
- * The store port: one mini-transaction, seven reads and one lease. Adapters contain no business rules, and verbs in
+ * The store port: one mini-transaction, eight reads and one lease. Adapters contain no business rules, and verbs in
  * gateway/ contain no store details.
  *
  * Laws (each has a test of the same id in test/store/conformance.ts, run on every adapter):
@@ -39,8 +39,8 @@
  *   window only in a commit that guards it. `charged` returns the sum that a guard would compare.
  * S20 room: `shortOfRoom` reports a reason before `commit` refuses writes because the store is full. Between the two
  *   points, commits still succeed.
- * S21 disclosures: an event's disclosures are written in its commit and read with it. `forget` deletes them, and leaves
- *   the event unchanged.
+ * S21 disclosures: an event's disclosures are written in its commit. `forget` deletes them, and leaves the event
+ *   unchanged. Disclosures that are read after their event are missing only if they were deleted.
  * S19 epoch: the epoch of a partition changes whenever the store may have lost an acknowledged commit. This happens
  *   when a replica takes over, when a server that others may have replaced returns, and with every restore. A commit
  *   with an epoch guard applies only in that epoch.
@@ -55,8 +55,10 @@ export interface Store {
   count(partition: string, index: string): Promise<number>
   /** The sum of the limit's charges in the window of `windowMs` that ends now (S18). */
   charged(partition: string, limit: string, windowMs: number): Promise<number>
-  /** Events with number > `after`, at most `limit`, in order, each with its disclosures (S21). */
+  /** Events with number > `after`, at most `limit`, in order. */
   events(partition: string, after: number, limit: number): Promise<StoredEvent[]>
+  /** The disclosures of events with `after` < number <= `last`, in order (S21). */
+  disclosures(partition: string, after: number, last: number): Promise<StoredDisclosures[]>
   /** Opaque text (S19). Promises made in another epoch are void. */
   epoch(partition: string): Promise<string>
   /**
@@ -126,8 +128,13 @@ export interface StoredEvent {
   readonly number: number
   readonly body: string
   readonly commitId: string
-  /** The text that is kept beside the event, and may be deleted before it (S21). */
-  readonly disclosures?: string
+}
+
+/** The text that is kept beside an event, and may be deleted before it (S21). */
+export interface StoredDisclosures {
+  /** The number of the event. */
+  readonly number: number
+  readonly text: string
 }
 
 export interface RecordName {

@@ -132,8 +132,12 @@ describe.each(KINDS)('the archive of the %s store', (kind) => {
         })
     }
     const events = await store.events('a:b', 0, 10)
+    const beside = new Map(
+      (await store.disclosures('a:b', 0, 10)).map(({ number, text }) => [number, { disclosures: text }]),
+    )
+    expect(beside.size).toBe(2)
     expect(entries.filter((entry) => entry.kind === 'event')).toEqual(
-      events.map((one) => ({ kind: 'event', ...one })),
+      events.map((one) => ({ kind: 'event', ...one, ...beside.get(one.number) })),
     )
     for (const name of [...NAMES, 'scores', 'marks']) {
       const range = await store.range('a:b', name, { limit: 100 })

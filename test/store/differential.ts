@@ -242,4 +242,6 @@ async function compareEverything(store: Store, partition: string, model: ModelPa
     expect(await store.count(partition, index)).toBe(model.range(index, { limit: 999 }).length)
   }
   expect(await store.events(partition, 0, 9_999)).toEqual(model.log)
+  expect(await store.disclosures(partition, 0, 9_999)).toEqual(model.disclosures(0, 9_999))
+  expect(await store.disclosures(partition, 1, 4)).toEqual(model.disclosures(1, 4))
 }

@@ -6,6 +6,7 @@ import type {
   IndexEntry,
   RangeBounds,
   RecordGuard,
+  StoredDisclosures,
   StoredEvent,
   StoredRecord,
 } from '../../src/store/store.ts'
@@ -21,6 +22,7 @@ export class ModelPartition {
   readonly records = new Map<string, StoredRecord>()
   readonly indexes = new Map<string, Map<string, number>>()
   readonly log: StoredEvent[] = []
+  readonly beside = new Map<number, string>()
   readonly charges: { readonly limit: string; readonly at: number; readonly amount: number }[] = []
 
   #hasRoom({ limit, windowMs, amount, atMost, share }: LimitGuard, now: number): boolean {
@@ -48,11 +50,12 @@ export class ModelPartition {
       if (write.op === 'charge') this.charges.push({ limit: write.limit, at: write.at, amount: write.amount })
     }
     const numbers = commit.events.map((body, i) => {
+      const number = this.log.push({ number: this.log.length + 1, body, commitId: commit.commitId })
       const disclosures = commit.disclosures?.[i]
-      const event = { number: this.log.length + 1, body, commitId: commit.commitId }
-      return this.log.push(disclosures === undefined ? event : { ...event, disclosures })
+      if (disclosures !== undefined) this.beside.set(number, disclosures)
+      return number
     })
-    for (const write of commit.writes) if (write.op === 'forget') this.#forget(write.number)
+    for (const write of commit.writes) if (write.op === 'forget') this.beside.delete(write.number)
     return { ok: true, numbers }
   }
 
@@ -65,11 +68,10 @@ export class ModelPartition {
       .reduce((sum, charge) => sum + charge.amount, 0)
   }
 
-  #forget(number: number): void {
-    const event = this.log[number - 1]
-    if (event === undefined) return
-    const { disclosures: _, ...rest } = event
-    this.log[number - 1] = rest
+  disclosures(after: number, last: number): StoredDisclosures[] {
+    return [...this.beside]
+      .filter(([number]) => number > after && number <= last)
+      .map(([number, text]) => ({ number, text }))
   }
 
   get(type: string, id: string): StoredRecord | undefined {

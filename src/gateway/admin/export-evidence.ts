@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { leafHash } from '../../domain/digest.ts'
 import { type Actor, SYSTEM } from '../../domain/evidence.ts'
-import type { StoredEvent } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
-import { disclosedEvents } from '../core/disclosures.ts'
+import { type DisclosedEvent, disclosedEvents } from '../core/disclosures.ts'
 import { record } from '../core/event-record.ts'
 import { nextPageSize } from '../core/page-size.ts'
 import { readConfirmed, transact } from '../core/transact.ts'
@@ -60,14 +59,14 @@ export async function* exportEvidence(
  * The records that fit into a chunk. The export reads the other records again later, which limits the memory that a
  * slow reader uses.
  */
-function startOf(events: readonly StoredEvent[]): readonly StoredEvent[] {
+function startOf(events: readonly DisclosedEvent[]): readonly DisclosedEvent[] {
   let room = CHUNK_UNITS
   const cut = events.findIndex(({ body, disclosures = '' }) => (room -= body.length + disclosures.length) < 0)
   return cut < 0 ? events : events.slice(0, Math.max(1, cut))
 }
 
 /** Builds the line by hand, so that the record keeps its exact bytes. */
-function lineOf({ number, body, disclosures }: StoredEvent, withDisclosures: boolean): string {
+function lineOf({ number, body, disclosures }: DisclosedEvent, withDisclosures: boolean): string {
   const beside = withDisclosures && disclosures !== undefined ? `"disclosures":${disclosures},` : ''
   return `{"number":${number},"leaf_hash":"${leafHash(body)}",${beside}"record":${body}}\n`
 }

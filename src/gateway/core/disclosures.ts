@@ -2,22 +2,32 @@ import type { Store, StoredEvent } from '../../store/store.ts'
 import { INDEX } from './indexes.ts'
 import { read } from './records.ts'
 
-/** Events like `Store.events`, also with the disclosures that an erasure left of a record. */
+/** An event with its disclosures, if it still has any. */
+export interface DisclosedEvent extends StoredEvent {
+  readonly disclosures?: string
+}
+
+/** Events like `Store.events`, with their disclosures, also with those that an erasure left of a record. */
 export async function disclosedEvents(
   store: Store,
   tenant: string,
   after: number,
   limit: number,
-): Promise<StoredEvent[]> {
+): Promise<DisclosedEvent[]> {
   const events = await store.events(tenant, after, limit)
   const last = events.at(-1)?.number
   if (last === undefined) return events
-  const rewritten = await store.range(tenant, INDEX.erased, { min: after + 1, max: last, limit })
-  if (rewritten.length === 0) return events
+  // the disclosures are read after their events, so that only deleted ones are missing
+  const [beside, rewritten] = await Promise.all([
+    store.disclosures(tenant, after, last),
+    store.range(tenant, INDEX.erased, { min: after + 1, max: last, limit }),
+  ])
   const left = await Promise.all(rewritten.map(({ member }) => read(store, tenant, 'erased', member)))
-  const texts = new Map(rewritten.map(({ score }, i) => [score, left[i]?.value]))
+  const texts = new Map(beside.map(({ number, text }) => [number, text]))
+  for (const [i, { score }] of rewritten.entries())
+    if (left[i] !== undefined) texts.set(score, JSON.stringify(left[i].value))
   return events.map((event) => {
-    const text = texts.get(event.number)
-    return text === undefined ? event : { ...event, disclosures: JSON.stringify(text) }
+    const disclosures = texts.get(event.number)
+    return disclosures === undefined ? event : { ...event, disclosures }
   })
 }

@@ -59,9 +59,7 @@ async function deleteSome(
   const holds = await legalHoldsNow(deps, tenant)
   const held = new Set<number>()
   for (const event of old) if (await isHeld(deps, holds, event)) held.add(event.number)
-  const forgotten = old.flatMap(({ number, disclosures }): Write[] =>
-    disclosures === undefined || held.has(number) ? [] : [{ op: 'forget', number }],
-  )
+  const forgotten = old.flatMap(({ number }): Write[] => (held.has(number) ? [] : [{ op: 'forget', number }]))
   const last = old.length < TOGETHER ? up_to : (old.at(-1)?.number ?? up_to)
   return {
     answer: undefined,

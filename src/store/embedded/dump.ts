@@ -12,7 +12,7 @@ import {
   readNames,
   readWholeEntry,
 } from './keys.ts'
-import { type Database, disclosed, readLastNumber, readScore, split } from './lmdb.ts'
+import { type Database, readLastNumber, readScore, split } from './lmdb.ts'
 
 /*
  * Yields the whole content of a partition in an embedded store. The lock keeps other processes out, or one read
@@ -116,7 +116,8 @@ function readEvent(db: Database, partition: string, { key, value }: Entry): Stor
   const [commitId, body] = split(value)
   const number = readEventNumber(key)
   const text = db.getBinaryFast(disclosuresKey(partition, number))?.toString('utf8')
-  return disclosed<EventEntry>({ kind: 'event', number, commitId, body }, text)
+  const event: EventEntry = { kind: 'event', number, commitId, body }
+  return text === undefined ? event : { ...event, disclosures: text }
 }
 
 function readMember({ key }: Entry): StoredEntry & { kind: 'index' } {

@@ -26,7 +26,7 @@ import {
 import { decodeWindow, encodeWindow, type LimitWindow } from '../../domain/limit-window.ts'
 import type { StoredEntry } from '../archive.ts'
 import type { Batch, RecordHead } from './batch.ts'
-import type { IndexEntry, RangeBounds, StoredEvent, StoredRecord } from '../store.ts'
+import type { IndexEntry, RangeBounds, StoredDisclosures, StoredEvent, StoredRecord } from '../store.ts'
 
 /*
  * The layout in LMDB: one database, binary keys (keys.ts). LMDB stores a version with each entry, as a double before
@@ -170,23 +170,23 @@ export function readEvents(db: Database, partition: string, after: number, limit
     const [commitId, body] = split(value)
     events.push({ number: readEventNumber(key), body, commitId })
   }
-  return withDisclosures(db, partition, events)
+  return events
 }
 
-/** Reads the disclosures of consecutive events (S21). */
-function withDisclosures(db: Database, partition: string, events: StoredEvent[]): StoredEvent[] {
-  const [first, last] = [events[0], events.at(-1)]
-  if (first === undefined || last === undefined) return events
-  const start = keep(disclosuresKey(partition, first.number))
-  const end = keep(disclosuresKey(partition, last.number + 1))
-  const texts = new Map<number, string>()
-  for (const { key, value } of db.getRange({ start, end })) texts.set(readEventNumber(key), value)
-  return texts.size === 0 ? events : events.map((event) => disclosed(event, texts.get(event.number)))
+/** The disclosures of the events with these numbers (S21). */
+export function readDisclosures(
+  db: Database,
+  partition: string,
+  after: number,
+  last: number,
+): StoredDisclosures[] {
+  const start = keep(disclosuresKey(partition, firstAfter(after)))
+  const end = keep(disclosuresKey(partition, firstAfter(last)))
+  return Array.from(db.getRange({ start, end }), ({ key, value }) => ({
+    number: readEventNumber(key),
+    text: value,
+  }))
 }
-
-/** The event with its disclosures, if there are any. */
-export const disclosed = <T extends StoredEvent>(event: T, disclosures: string | undefined): T =>
-  disclosures === undefined ? event : { ...event, disclosures }
 
 /** Numbers of events after `after`, in order. */
 export function readEventNumbers(db: Database, partition: string, after: number, limit: number): number[] {

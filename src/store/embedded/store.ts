@@ -33,6 +33,7 @@ import { createGroupCommit, failureCause, orFailureCause } from './group-commit.
 import {
   countRange,
   openDatabase,
+  readDisclosures,
   readEvents,
   readLastNumber,
   readPartitions,
@@ -65,6 +66,7 @@ import type {
   RecordName,
   Store,
   StoreHealth,
+  StoredDisclosures,
   StoredEvent,
   StoredRecord,
 } from '../store.ts'
@@ -237,6 +239,15 @@ class Embedded implements EmbeddedStore {
       checkCount('after', after)
       checkCount('limit', limit)
       return readEvents(db, partition, after, limit)
+    })
+  }
+
+  disclosures(partition: string, after: number, last: number): Promise<StoredDisclosures[]> {
+    return this.#read((db) => {
+      checkPartition(partition)
+      checkCount('after', after)
+      checkCount('last', last)
+      return readDisclosures(db, partition, after, last)
     })
   }
 

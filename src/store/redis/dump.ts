@@ -1,5 +1,5 @@
 import { type DumpEntry, type EventEntry, StoreMoved } from '../archive.ts'
-import { readRecord, type StreamEntry, withDisclosures } from './replies.ts'
+import { readDisclosures, readRecord, type StreamEntry } from './replies.ts'
 import {
   decodeMember,
   encodeMember,
@@ -158,11 +158,17 @@ async function* dumpEvents(
     if (found === undefined) yield fault('S21', `${shown(disclosures)} is not a stream of disclosures`)
     for (const entry of page)
       if (!entry[0].endsWith('-0')) yield fault('S06', `the event with the id ${entry[0]} has no number`)
-    yield* withDisclosures(page.map(readEvent), found ?? [])
+    const known = new Map(readDisclosures(found ?? []).map(({ number, text }) => [number, text]))
+    for (const entry of page) yield disclosed(readEvent(entry), known)
     if (page.length < count) return
     from = `(${last}`
     pace.held(page.reduce((sum, [, fields]) => sum + (fields[3]?.length ?? 0), 0))
   }
+}
+
+function disclosed(event: EventEntry, texts: ReadonlyMap<number, string>): EventEntry {
+  const disclosures = texts.get(event.number)
+  return disclosures === undefined ? event : { ...event, disclosures }
 }
 
 function readEvent([id, fields]: StreamEntry): EventEntry {

@@ -1,6 +1,6 @@
 import { type LimitWindow } from '../../domain/limit-window.ts'
 import { decodeMember } from './keys.ts'
-import type { IndexEntry, StoredEvent, StoredRecord } from '../store.ts'
+import type { IndexEntry, StoredDisclosures, StoredEvent, StoredRecord } from '../store.ts'
 
 /** Converts answers of Redis to the types of the port. The formats are described in keys.ts. */
 
@@ -42,13 +42,9 @@ export function readEvents(reply: unknown): StoredEvent[] {
   }))
 }
 
-/** Adds the disclosures, which have the ids of their events (S21). */
-export function withDisclosures<T extends StoredEvent>(events: readonly T[], reply: unknown): T[] {
-  const texts = new Map((reply as StreamEntry[]).map(([id, fields]) => [numberIn(id), fields[1] as string]))
-  return events.map((event) => {
-    const disclosures = texts.get(event.number)
-    return disclosures === undefined ? event : { ...event, disclosures }
-  })
+/** Disclosures have the ids of their events (S21). */
+export function readDisclosures(reply: unknown): StoredDisclosures[] {
+  return (reply as StreamEntry[]).map(([id, fields]) => ({ number: numberIn(id), text: fields[1] as string }))
 }
 
 const numberIn = (id: string): number => Number(id.slice(0, id.indexOf('-')))

@@ -15,7 +15,7 @@ import { type Confirmations, createConfirmations } from './replication-wait.ts'
 import { commitArguments, readCommitReply } from './commit.ts'
 import { connectRedis, type RedisOptions, refuseForeign } from './connect.ts'
 import { encodeMember, type KeySpace, keySpace } from './keys.ts'
-import { readEntries, readEvents, readRecord, readWindow, withDisclosures } from './replies.ts'
+import { readDisclosures, readEntries, readEvents, readRecord, readWindow } from './replies.ts'
 import { type Script, SCRIPTS } from './scripts.ts'
 import { createServerClock } from './server-clock.ts'
 import { roomOf } from './settings.ts'
@@ -33,6 +33,7 @@ import type {
   RecordName,
   Store,
   StoreHealth,
+  StoredDisclosures,
   StoredEvent,
   StoredRecord,
 } from '../store.ts'
@@ -157,15 +158,17 @@ class RedisStore implements Store {
     checkCount('after', after)
     checkCount('limit', limit)
     if (limit === 0) return this.#open([])
-    const names = this.#keys.of(partition)
-    const range = [`${after + 1}-0`, '+', 'COUNT', String(limit)]
-    // the disclosures are read after their events, so that only deleted disclosures are missing
-    const reply = await this.#read(names.events, ['XRANGE', names.events, ...range])
-    const events = readEvents(reply)
-    if (events.length === 0) return events
-    const { disclosures: key } = names
-    const bounds = [`${after + 1}-0`, `${events.at(-1)?.number}-0`]
-    return withDisclosures(events, await this.#read(key, ['XRANGE', key, ...bounds]))
+    const key = this.#keys.of(partition).events
+    return readEvents(await this.#read(key, ['XRANGE', key, `${after + 1}-0`, '+', 'COUNT', String(limit)]))
+  }
+
+  async disclosures(partition: string, after: number, last: number): Promise<StoredDisclosures[]> {
+    checkPartition(partition)
+    checkCount('after', after)
+    checkCount('last', last)
+    if (last <= after) return this.#open([])
+    const key = this.#keys.of(partition).disclosures
+    return readDisclosures(await this.#read(key, ['XRANGE', key, `${after + 1}-0`, `${last}-0`]))
   }
 
   async epoch(partition: string): Promise<string> {

@@ -31,6 +31,7 @@ export function observeStore(store: Store, observe: (call: StoreCall) => void): 
     count: (...asked) => observed('count', store.count(...asked)),
     charged: (...asked) => observed('charged', store.charged(...asked)),
     events: (...asked) => observed('events', store.events(...asked)),
+    disclosures: (...asked) => observed('disclosures', store.disclosures(...asked)),
     epoch: (...asked) => observed('epoch', store.epoch(...asked)),
     watch: (...asked) => store.watch(...asked),
     commit: (...asked) => store.commit(...asked),
