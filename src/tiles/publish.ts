@@ -1,0 +1,232 @@
+import type { Checkpoint } from '../domain/checkpoint.ts'
+import { encodeBundle, encodeHashes, MOST_RECORD_BYTES } from './bundle.ts'
+import {
+  bundlesOf,
+  CHECKPOINT,
+  EMPTY_EDGE,
+  grow,
+  outgrownFolders,
+  partialTiles,
+  pathOf,
+  type RightEdge,
+  rootOfEdge,
+  type Tile,
+  wholeBundles,
+  WIDTH,
+} from './layout.ts'
+import { leafOf, openNote, readEdge, readNote, readRecords } from './log.ts'
+import { BadTile, createContent, type Place, PlaceUnavailable, requireContent } from './place.ts'
+
+/**
+ * Why a log cannot continue in its place. Only an operator can decide what is right:
+ * - `store_behind`: the place has more records than the store has signed
+ * - `forked`: the store has other records than the place
+ * - `place_behind`: the place has lost records
+ * - `damaged`: a file of the place is missing or wrong, or another key signed its checkpoint
+ * - `long_record`: a record is longer than an entry of a bundle may be
+ */
+export const STOPS = ['store_behind', 'forked', 'place_behind', 'damaged', 'long_record'] as const
+export type Stop = (typeof STOPS)[number]
+
+/** The error that stops the tiles of one log. Nothing else stops. */
+export class TilesStopped extends Error {
+  override readonly name = 'TilesStopped'
+  readonly stop: Stop
+
+  constructor(stop: Stop, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.stop = stop
+  }
+}
+
+/** The records of a log in order, in chunks. */
+export type ReadRecords = (after: number) => AsyncIterable<readonly Buffer[]>
+
+/** A log in the store, and its place. One caller has this log at a time. */
+export interface Publication {
+  readonly place: Place
+  readonly verifier: string
+  /** The note that the last publication here left; absent before the first. Another key may have signed it. */
+  readonly published?: Published
+  /** The store's newest checkpoint, durable on its replicas. */
+  readonly newest: Checkpoint
+  /** The checkpoint to publish next for a place of this size, with its note. It may be older than the newest. */
+  next(size: number): Promise<Published & { readonly root: string }>
+  readonly records: ReadRecords
+  /** Ends the work, with an error, when this caller has the log no longer. */
+  requireLease(): void
+}
+
+export interface Published {
+  readonly note: string
+  readonly size: number
+}
+
+/**
+ * Publishes new records of a log, in the order of docs/decisions/0034-tiles.md. The checkpoint of the place names no
+ * record before its files are durable and were read back.
+ *
+ * @returns the note in the place
+ * @throws TilesStopped; PlaceUnavailable, after which the next call continues
+ */
+export async function publish(publication: Publication): Promise<Published> {
+  const { place } = publication
+  try {
+    const { edge, version } = await readPlace(publication)
+    const next = await requireSameHistory(publication, edge)
+    if (next.size > edge.size) await writeFiles(publication, edge, next)
+    publication.requireLease()
+    // an equal note is written again: a killed writer may have left it without a sync
+    if (!(await place.replace(CHECKPOINT, Buffer.from(next.note), version)))
+      throw new PlaceUnavailable(`another writer replaced \`${CHECKPOINT}\` in ${place.name}`)
+    return next
+  } catch (error) {
+    if (!(error instanceof BadTile)) throw error
+    throw new TilesStopped('damaged', error.message, { cause: error })
+  }
+}
+
+interface PlaceState {
+  readonly edge: RightEdge
+  readonly version: string | undefined
+}
+
+/** Reads the checkpoint of the place, and its right edge, which must give the signed root. */
+async function readPlace({ place, verifier, published, newest }: Publication): Promise<PlaceState> {
+  const found = await readNote(place)
+  requireKept(place, published, found?.note)
+  if (found === undefined) return { edge: EMPTY_EDGE, version: undefined }
+  const checkpoint =
+    found.note === published?.note ? checkpointIn(found.note) : openNote(place, found.note, verifier)
+  const { size } = checkpoint
+  if (newest.size < size)
+    throw new TilesStopped(
+      'store_behind',
+      `${place.name} has ${size} records, but the store has signed only ${newest.size}`,
+    )
+  return { edge: await readEdge(place, checkpoint), version: found.version }
+}
+
+function requireKept(place: Place, published: Published | undefined, note: string | undefined): void {
+  const size = note === undefined ? 0 : (checkpointIn(note)?.size ?? 0)
+  if (published !== undefined && size < published.size)
+    throw new TilesStopped(
+      'place_behind',
+      `${place.name} has ${size} records, but ${published.size} were published there`,
+    )
+}
+
+/** The size and root in a note whose signature was checked when it was published. */
+function checkpointIn(note: string): Pick<Checkpoint, 'size' | 'root'> {
+  const [, size = '', root = ''] = note.split('\n')
+  return { size: Number(size), root: Buffer.from(root, 'base64').toString('hex') }
+}
+
+/** The next publication: a signed size, and the tiles from the place's size up to it. */
+interface Next extends Published {
+  readonly root: string
+  readonly after: RightEdge
+  readonly full: readonly Tile[]
+}
+
+/** Requires the records of the store to continue the log of the place. Nothing is written before that. */
+async function requireSameHistory(publication: Publication, edge: RightEdge): Promise<Next> {
+  const { place } = publication
+  const next = await publication.next(edge.size)
+  const full: Tile[] = []
+  let after = edge
+  for await (const records of readUpTo(publication, edge.size, next.size)) {
+    for (const [i, record] of records.entries()) requireShort(record, after.size + i + 1)
+    const grownBy = grow(after, records.map(leafOf))
+    full.push(...grownBy.full)
+    after = grownBy.edge
+  }
+  if (rootOfEdge(after) === next.root) return { ...next, after, full }
+  const what = `the store has other records than ${place.name}, which has ${edge.size}`
+  throw new TilesStopped('forked', `${what}: together they do not give the signed root of ${next.size}`)
+}
+
+function requireShort({ length }: Buffer, number: number): void {
+  if (length <= MOST_RECORD_BYTES) return
+  const what = `record ${number} has ${length} bytes, and an entry of a bundle at most ${MOST_RECORD_BYTES}`
+  throw new TilesStopped('long_record', what)
+}
+
+async function* readUpTo(
+  { records }: Publication,
+  after: number,
+  size: number,
+): AsyncGenerator<readonly Buffer[]> {
+  let at = after
+  if (at === size) return
+  for await (const chunk of records(after)) {
+    yield chunk.slice(0, size - at)
+    at += chunk.length
+    if (at >= size) return
+  }
+  throw new PlaceUnavailable(`the store has ${at} of ${size} records now`)
+}
+
+/** Writes bundles, then tiles from level 0 upwards, and reads all of them back. */
+async function writeFiles(publication: Publication, edge: RightEdge, next: Next): Promise<void> {
+  const { place } = publication
+  await writeBundles(publication, edge, next)
+  for (const { path, hashes } of [...next.full, ...partialTiles(next.after, edge.size)])
+    await createContent(place, path, encodeHashes(hashes))
+  await readBack(place, edge, next)
+}
+
+async function writeBundles(publication: Publication, edge: RightEdge, next: Next): Promise<void> {
+  const { place } = publication
+  const parts = bundlesOf(edge.size, next.size).values()
+  let waiting = await partialBundle(place, edge)
+  const write = async (count: number): Promise<void> => {
+    const part = parts.next().value
+    if (part?.width !== count) throw new TypeError('a bundle of the wrong width')
+    publication.requireLease()
+    await createContent(place, pathOf('entries', part), encodeBundle(waiting.slice(0, count)))
+    waiting = waiting.slice(count)
+  }
+  for await (const records of readUpTo(publication, edge.size, next.size)) {
+    waiting.push(...records)
+    while (waiting.length >= WIDTH) await write(WIDTH)
+  }
+  if (waiting.length > 0) await write(waiting.length)
+}
+
+/** The records of the partial bundle, which must have the hashes of the right edge. */
+async function partialBundle(place: Place, { size, levels }: RightEdge): Promise<Buffer[]> {
+  const width = size % WIDTH
+  if (width === 0) return []
+  const records = await readRecords(place, { index: Math.floor(size / WIDTH), width })
+  requireLeaves(place, records, levels[0] ?? [])
+  return records
+}
+
+function requireLeaves(place: Place, records: readonly Buffer[], leaves: readonly string[]): void {
+  if (records.some((record, i) => leafOf(record) !== leaves[i]))
+    throw new BadTile(`a bundle in ${place.name} has other records than its tile of hashes`)
+}
+
+/** Reads the written files from the place, and hashes them to the root that was signed. */
+async function readBack(place: Place, before: RightEdge, next: Next): Promise<void> {
+  let edge = wholeBundles(before)
+  const check = async ({ path, hashes }: Tile): Promise<void> =>
+    requireContent(place, path, encodeHashes(hashes))
+  for (const part of bundlesOf(edge.size, next.size)) {
+    const grownBy = grow(edge, (await readRecords(place, part)).map(leafOf))
+    for (const tile of grownBy.full) await check(tile)
+    edge = grownBy.edge
+  }
+  for (const tile of partialTiles(edge, before.size)) await check(tile)
+  if (rootOfEdge(edge) !== next.root)
+    throw new BadTile(
+      `the files that were written to ${place.name} do not give the root of ${next.size} records`,
+    )
+}
+
+/** Deletes partial files of the log when it had `before` records, if their full ones are published. */
+export async function removeOutgrown(place: Place, before: number, size: number): Promise<void> {
+  for (const folder of outgrownFolders(before, size))
+    for (const path of await place.list(folder)) await place.remove(path)
+}
