@@ -14,6 +14,7 @@ import { type Reports, startReports } from './app/reports.ts'
 import type { Snapshot } from './policy/language/snapshot.ts'
 import { siteOfServer, warnOfSite } from './app/site.ts'
 import { openExpectedStore } from './app/store.ts'
+import { openPlaces, type Places, startTiles, tilesAddressOf, type TilesWriter } from './app/tiles.ts'
 import { tracingOf } from './app/tracing.ts'
 import { startWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
 import { section } from './settings/section.ts'
@@ -80,6 +81,8 @@ export interface AppParts {
   readonly streamBeatMs?: number
   /** Time between two checkpoints of evidence, ms. */
   readonly checkpointEveryMs?: number
+  /** Time between two rounds of the writer of tiles, ms. */
+  readonly tilesEveryMs?: number
   /** Settings of webhooks: the interval of the outbox, the time limit of an attempt, and trusted certificates. */
   readonly webhooks?: WebhookParts
   /** The report of the settings for `countersign doctor`. A program without settings reports none. */
@@ -107,7 +110,8 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   try {
     const tracing = await tracingOf(config, log)
     store = await (parts.openStore ?? openExpectedStore)(config)
-    const gateway = await assemble(config, parts, { store, policies, tracing })
+    const places = await openPlaces(tilesAddressOf(config), config)
+    const gateway = await assemble(config, parts, { store, policies, tracing, places })
     await policies.ready
     const notes = noteLoads(config, { ...gateway, log })
     note = (report) => {
@@ -144,6 +148,8 @@ interface Adapters {
   readonly store: Store
   readonly policies: PolicyFeed
   readonly tracing: Tracing
+  /** The places of tiles; undefined when tiles are off. */
+  readonly places: Places | undefined
 }
 
 interface Gateway extends Adapters {
@@ -155,6 +161,7 @@ interface Gateway extends Adapters {
   readonly timer: Timer
   readonly worker: Webhooks['worker']
   readonly checkpointer: Checkpointer
+  readonly tiles: TilesWriter
   readonly loads: LoadNotes
   readonly reports: Reports
 }
@@ -182,7 +189,8 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     traffic: () => server.traffic(),
     isReady: async () => (await health.ready()).ready,
     isStoreLost: () => watch.lost() !== undefined,
-    checkpointLagMs: () => checkpointer.lagMs(),
+    checkpointLagMs: () => evidence.checkpointer.lagMs(),
+    tiles: () => evidence.tiles.readings(),
   }
   const metrics = assembleMetrics({ ...adapters, ...asked, log }, parts.createMetrics)
   channel.subscribe((observation) => metrics.observe(observation))
@@ -206,9 +214,9 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     everyMs: parts.reportEveryMs,
   })
   const { watch } = reports
-  const checkpointer = startCheckpoints(deps, own.log, { log, watch, everyMs: parts.checkpointEveryMs })
+  const evidence = startLog(deps, parts, { identity: own.log, watch, ...adapters })
   const webhooks = startWebhooks(deps, config, { settings: parts.webhooks, metrics, log, tracing })
-  subscribe(channel, { checkpointer, reports, log })
+  subscribe(channel, { ...evidence, reports, log })
   const { server, health } = serverOf(config, {
     deps,
     metrics,
@@ -222,13 +230,21 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     reports,
     settings: parts.settings ?? NO_SETTINGS,
   })
-  const jobs = {
-    worker: webhooks.worker,
-    checkpointer,
-    reports,
-    ...startJobs(deps, parts, { metrics, watch }),
-  }
+  const { worker } = webhooks
+  const jobs = { worker, reports, ...evidence, ...startJobs(deps, parts, { metrics, watch }) }
   return { ...adapters, deps, metrics, server, health, site, ...jobs }
+}
+
+/** Starts the signer of evidence, and the writer of its tiles. */
+function startLog(
+  deps: Deps,
+  { log, checkpointEveryMs, tilesEveryMs }: AppParts,
+  { places, ...of }: { identity: LogIdentity; watch: LossWatch; places: Places | undefined },
+): Pick<Gateway, 'checkpointer' | 'tiles'> {
+  return {
+    checkpointer: startCheckpoints(deps, of.identity, { log, watch: of.watch, everyMs: checkpointEveryMs }),
+    tiles: startTiles(deps, places, { ...of, log, everyMs: tilesEveryMs }),
+  }
 }
 
 function startJobs(
@@ -250,13 +266,19 @@ function startJobs(
 
 function subscribe(
   channel: Channel,
-  { checkpointer, reports, log }: Pick<Gateway, 'checkpointer' | 'reports'> & { readonly log: Logger },
+  {
+    checkpointer,
+    tiles,
+    reports,
+    log,
+  }: Pick<Gateway, 'checkpointer' | 'tiles' | 'reports'> & { readonly log: Logger },
 ): void {
   channel.subscribe((observation) => {
     if (observation.kind === 'commit') reports.noted(observation)
     if (observation.kind !== 'evidence') return
     const { record, origin } = observation
     checkpointer.noted(record.tenant)
+    tiles.noted(record.tenant)
     logEvidence(log, record, origin)
     if (origin) noteEvidence(origin.span, record)
   })
@@ -327,6 +349,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
     await worker.close()
     await policies.close()
     await loads.close()
+    await gateway.tiles.close()
     await checkpointer.close()
     await gateway.reports.close()
     await scrapes?.close()

@@ -147,6 +147,17 @@ export const DELIVERY: Board = {
           queries: [[most(gauge('checkpointLag'), 'instance'), '{{instance}}']],
         },
         {
+          title: 'Records without tiles',
+          description:
+            'Age of the oldest signed record that is not in tiles. A minute is normal. Stopped tenants count as well.',
+          unit: 's',
+          limits: [120, 600],
+          queries: [
+            [most(gauge('tilesLag')), 'age'],
+            [most(gauge('tilesStopped'), 'reason'), 'stopped: {{reason}}'],
+          ],
+        },
+        {
           title: 'Rounds of the timer',
           description:
             'Expiry, reminders and escalation. Without successful rounds, threads expire only when someone reads them.',

@@ -5,7 +5,6 @@ import {
   CHECKPOINT,
   EMPTY_EDGE,
   grow,
-  outgrownFolders,
   partialTiles,
   pathOf,
   type RightEdge,
@@ -14,30 +13,9 @@ import {
   wholeBundles,
   WIDTH,
 } from './layout.ts'
-import { leafOf, openNote, readEdge, readNote, readRecords } from './log.ts'
+import { leafOf, openNote, type PlacedNote, readEdge, readNote, readRecords } from './log.ts'
+import { TilesStopped } from './stops.ts'
 import { BadTile, createContent, type Place, PlaceUnavailable, requireContent } from './place.ts'
-
-/**
- * Why a log cannot continue in its place. Only an operator can decide what is right:
- * - `store_behind`: the place has more records than the store has signed
- * - `forked`: the store has other records than the place
- * - `place_behind`: the place has lost records
- * - `damaged`: a file of the place is missing or wrong, or another key signed its checkpoint
- * - `long_record`: a record is longer than an entry of a bundle may be
- */
-export const STOPS = ['store_behind', 'forked', 'place_behind', 'damaged', 'long_record'] as const
-export type Stop = (typeof STOPS)[number]
-
-/** The error that stops the tiles of one log. Nothing else stops. */
-export class TilesStopped extends Error {
-  override readonly name = 'TilesStopped'
-  readonly stop: Stop
-
-  constructor(stop: Stop, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.stop = stop
-  }
-}
 
 /** The records of a log in order, in chunks. */
 export type ReadRecords = (after: number) => AsyncIterable<readonly Buffer[]>
@@ -48,8 +26,8 @@ export interface Publication {
   readonly verifier: string
   /** The note that the last publication here left; absent before the first. Another key may have signed it. */
   readonly published?: Published
-  /** The store's newest checkpoint, durable on its replicas. */
-  readonly newest: Checkpoint
+  /** The size of the store's newest checkpoint, which is durable on its replicas. */
+  readonly newest: number
   /** The checkpoint to publish next for a place of this size, with its note. It may be older than the newest. */
   next(size: number): Promise<Published & { readonly root: string }>
   readonly records: ReadRecords
@@ -72,14 +50,16 @@ export interface Published {
 export async function publish(publication: Publication): Promise<Published> {
   const { place } = publication
   try {
-    const { edge, version } = await readPlace(publication)
+    const { edge, found } = await readPlace(publication)
     const next = await requireSameHistory(publication, edge)
-    if (next.size > edge.size) await writeFiles(publication, edge, next)
+    // a writer that was killed before its commit may have left the note without a sync
+    const isLeft = found !== undefined && edge.size > (publication.published?.size ?? 0)
+    const { note, size } = isLeft ? { note: found.note, size: edge.size } : next
+    if (size > edge.size) await writeFiles(publication, edge, next)
     publication.requireLease()
-    // an equal note is written again: a killed writer may have left it without a sync
-    if (!(await place.replace(CHECKPOINT, Buffer.from(next.note), version)))
+    if (!(await place.replace(CHECKPOINT, Buffer.from(note), found?.version)))
       throw new PlaceUnavailable(`another writer replaced \`${CHECKPOINT}\` in ${place.name}`)
-    return next
+    return { note, size }
   } catch (error) {
     if (!(error instanceof BadTile)) throw error
     throw new TilesStopped('damaged', error.message, { cause: error })
@@ -88,23 +68,23 @@ export async function publish(publication: Publication): Promise<Published> {
 
 interface PlaceState {
   readonly edge: RightEdge
-  readonly version: string | undefined
+  readonly found?: PlacedNote
 }
 
 /** Reads the checkpoint of the place, and its right edge, which must give the signed root. */
 async function readPlace({ place, verifier, published, newest }: Publication): Promise<PlaceState> {
   const found = await readNote(place)
   requireKept(place, published, found?.note)
-  if (found === undefined) return { edge: EMPTY_EDGE, version: undefined }
+  if (found === undefined) return { edge: EMPTY_EDGE }
   const checkpoint =
     found.note === published?.note ? checkpointIn(found.note) : openNote(place, found.note, verifier)
   const { size } = checkpoint
-  if (newest.size < size)
+  if (newest < size)
     throw new TilesStopped(
       'store_behind',
-      `${place.name} has ${size} records, but the store has signed only ${newest.size}`,
+      `${place.name} has ${size} records, but the store has signed only ${newest}`,
     )
-  return { edge: await readEdge(place, checkpoint), version: found.version }
+  return { edge: await readEdge(place, checkpoint), found }
 }
 
 function requireKept(place: Place, published: Published | undefined, note: string | undefined): void {
@@ -225,8 +205,7 @@ async function readBack(place: Place, before: RightEdge, next: Next): Promise<vo
     )
 }
 
-/** Deletes partial files of the log when it had `before` records, if their full ones are published. */
-export async function removeOutgrown(place: Place, before: number, size: number): Promise<void> {
-  for (const folder of outgrownFolders(before, size))
-    for (const path of await place.list(folder)) await place.remove(path)
+/** Deletes the partial files of these folders. */
+export async function removeFolders(place: Place, folders: readonly string[]): Promise<void> {
+  for (const folder of new Set(folders)) for (const path of await place.list(folder)) await place.remove(path)
 }

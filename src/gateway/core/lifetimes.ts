@@ -36,6 +36,7 @@ export const RECORD_LIFETIMES: Readonly<Record<RecordType, Lifetime>> = {
   freezes: { holds: 'freezes, and names that were ever frozen', until: FOR_EVER },
   tree: { holds: 'the Merkle tree over evidence', until: FOR_EVER },
   checkpoint: { holds: 'a signed checkpoint of evidence', until: FOR_EVER },
+  tiles: { holds: 'the part of evidence that is in tiles, and who writes there', until: FOR_EVER },
   forgotten: { holds: 'the time until which threads may be deleted', until: FOR_EVER },
   instance: { holds: 'the last report of a gateway', until: 'an hour without a report' },
   secret: { holds: 'secrets that the gateway made', until: FOR_EVER },
