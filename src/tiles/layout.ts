@@ -121,26 +121,12 @@ export function partialTiles({ size, levels }: RightEdge, before: number): Tile[
   )
 }
 
-/** The folders of partial files of the log of `before` records whose full files exist at `size`. */
+/** The folders of partial files that a log may have left on its way from `before` to `size`: full files exist now. */
 export function outgrownFolders(before: number, size: number): string[] {
-  return foldersOf(size, (level) => {
-    const index = Math.floor(hashesOf(level, before) / WIDTH)
-    return hashesOf(level, before) % WIDTH === 0 ? [index, index] : [index, index + 1]
-  })
-}
-
-/** The folders of all partial files that a log may have left on its way from `before` to `size`. */
-export const passedFolders = (before: number, size: number): string[] =>
-  foldersOf(size, (level) => [Math.floor(hashesOf(level, before) / WIDTH), Infinity])
-
-function foldersOf(size: number, indexes: (level: number) => readonly [from: number, to: number]): string[] {
   const folders: string[] = []
-  for (let level = 0; hashesOf(level, size) >= WIDTH; level++) {
-    const [from, to] = indexes(level)
-    const full = Math.floor(hashesOf(level, size) / WIDTH)
-    for (let index = from; index < Math.min(to, full); index++)
+  for (let level = 0; hashesOf(level, size) >= WIDTH; level++)
+    for (let index = hashesOf(level + 1, before); index < hashesOf(level + 1, size); index++)
       for (const kind of level === 0 ? (['entries', 0] as const) : [level])
         folders.push(`${pathOf(kind, { index, width: WIDTH })}.p`)
-  }
   return folders
 }

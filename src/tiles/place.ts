@@ -26,8 +26,6 @@ export interface Place {
   list(folder: string): Promise<string[]>
   /** Deletes a file. A missing file is no error. */
   remove(path: string): Promise<void>
-  /** Ends its connections. */
-  close(): Promise<void>
 }
 
 export interface StoredFile {

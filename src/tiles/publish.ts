@@ -5,6 +5,7 @@ import {
   CHECKPOINT,
   EMPTY_EDGE,
   grow,
+  outgrownFolders,
   partialTiles,
   pathOf,
   type RightEdge,
@@ -205,7 +206,8 @@ async function readBack(place: Place, before: RightEdge, next: Next): Promise<vo
     )
 }
 
-/** Deletes the partial files of these folders. */
-export async function removeFolders(place: Place, folders: readonly string[]): Promise<void> {
-  for (const folder of new Set(folders)) for (const path of await place.list(folder)) await place.remove(path)
+/** Deletes partial files of the log since it had `before` records, if their full files are published. */
+export async function removeOutgrown(place: Place, before: number, size: number): Promise<void> {
+  for (const folder of outgrownFolders(before, size))
+    for (const path of await place.list(folder)) await place.remove(path)
 }

@@ -117,7 +117,6 @@ export function watched(
     name: place.name,
     read: (path) => place.read(path),
     list: (folder) => place.list(folder),
-    close: () => place.close(),
     create: (path, bytes) => doing('create', path, () => place.create(path, bytes)),
     replace: (path, bytes, version) => doing('replace', path, () => place.replace(path, bytes, version)),
     remove: (path) => doing('remove', path, () => place.remove(path)),

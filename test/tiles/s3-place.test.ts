@@ -29,13 +29,6 @@ describe.skipIf(VERSITYGW === undefined)('a bucket of tiles', () => {
     await law({ place: s3.place(prefix), again: () => s3.place(prefix) })
   })
 
-  it('the folders below a prefix are the logs of tenants', async () => {
-    const prefix = randomUUID()
-    for (const tenant of ['acme', '_system'])
-      await s3.place(`${prefix}/${tenant}`).create('checkpoint', Buffer.of(1))
-    expect(await s3.folders(prefix)).toEqual(['_system', 'acme'])
-  })
-
   it.each(['refuse', 'drop', 'swallow'] as const)(
     'one fault (%s) is repeated, and changes nothing',
     async (fault) => {

@@ -16,7 +16,7 @@ export interface S3Server {
 
 export const VERSITYGW = goProgram('github.com/versity/versitygw/cmd/versitygw@v1.8.0')
 /** Credentials that exist only in the server of a test. */
-const KEYS = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'only-for-tests' }
+export const KEYS = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'only-for-tests' }
 const BUCKET = 'evidence'
 
 /** Starts the server. The variables of this process get its credentials, as an operator's environment has them. */

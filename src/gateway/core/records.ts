@@ -190,8 +190,6 @@ export interface TilesRecord {
   readonly before: number
   /** The published note; absent before the first. */
   readonly note?: string
-  /** True when an interrupted publication may have left files that no checkpoint names. */
-  readonly untidy?: true
   /** The instance that writes now, until a time in ms since 1970. */
   readonly lease?: { readonly by: string; readonly until: number }
 }

@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { defined } from '../../contract/defined.ts'
 import { verifierKey } from '../../domain/checkpoint.ts'
-import { outgrownFolders, passedFolders, WIDTH } from '../../tiles/layout.ts'
+import { WIDTH } from '../../tiles/layout.ts'
 import { type Place, PlaceUnavailable } from '../../tiles/place.ts'
-import { type Publication, publish, type Published, removeFolders } from '../../tiles/publish.ts'
+import { type Publication, publish, type Published, removeOutgrown } from '../../tiles/publish.ts'
 import type { Deps } from '../core/deps.ts'
 import { INDEX } from '../core/indexes.ts'
 import { FIRST_PAGE, nextPageSize } from '../core/page-size.ts'
@@ -92,28 +91,7 @@ export async function publishTiles(
   } finally {
     await endLease(deps, tenant, lease, published)
   }
-  if (published === undefined) return
-  const { before, size } = known
-  if (known.untidy === undefined)
-    return removeFolders(
-      place,
-      [before, size].flatMap((one) => outgrownFolders(one, published.size)),
-    )
-  await removeFolders(place, passedFolders(Math.min(before, size), published.size))
-  await endUntidy(deps, tenant)
-}
-
-async function endUntidy(deps: Deps, tenant: string): Promise<void> {
-  await transact(deps, tenant, async () => {
-    const found = await read(deps.store, tenant, 'tiles', HEAD)
-    if (found?.value.untidy === undefined) return { answer: undefined }
-    const { untidy: _, ...tidy } = found.value
-    return {
-      answer: undefined,
-      guards: [unchanged('tiles', HEAD, found)],
-      writes: [put('tiles', HEAD, tidy)],
-    }
-  })
+  if (published !== undefined) await removeOutgrown(place, Math.min(known.before, known.size), published.size)
 }
 
 async function newestOf(deps: Deps, tenant: string): Promise<CheckpointRecord | undefined> {
@@ -201,12 +179,7 @@ async function takeLease(deps: Deps, tiles: Tiles, tenant: string): Promise<Leas
     const found = await read(deps.store, tenant, 'tiles', HEAD)
     const now = deps.store.now()
     if (found?.value.lease !== undefined && found.value.lease.until > now) return { answer: undefined }
-    const { lease: killed, ...kept } = publishedAt(tiles, found) ?? {
-      place: tiles.address,
-      size: 0,
-      before: 0,
-    }
-    const known: TilesRecord = killed === undefined ? kept : { ...kept, untidy: true }
+    const known = publishedAt(tiles, found) ?? { place: tiles.address, size: 0, before: 0 }
     const until = now + LEASE_MS
     return {
       answer: { by, until, known },
@@ -227,11 +200,9 @@ async function endLease(
   await transact(deps, tenant, async () => {
     const found = await read(deps.store, tenant, 'tiles', HEAD)
     if (found?.value.lease?.by !== by) return { answer: undefined }
-    const { place, size, untidy } = known
-    const now: TilesRecord =
-      published === undefined || published.size < size
-        ? { ...known, untidy: true }
-        : { place, size: published.size, before: size, note: published.note, ...defined({ untidy }) }
+    const { lease: _, ...kept } = known
+    const { place, size: before } = known
+    const now = published === undefined || published.size < before ? kept : { place, before, ...published }
     return {
       answer: undefined,
       guards: [unchanged('tiles', HEAD, found)],

@@ -95,10 +95,6 @@ class DirectoryPlace implements Place {
     })
   }
 
-  close(): Promise<void> {
-    return Promise.resolve()
-  }
-
   #fileOf(path: string): string {
     return join(this.#root, isPacked(path) ? `${path}${PACKED}` : path)
   }

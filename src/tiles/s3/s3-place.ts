@@ -28,8 +28,6 @@ export interface S3Options {
 export interface S3 {
   /** The place below a prefix of the bucket, such as `logs/acme`. */
   place(prefix: string): Place
-  /** The names of the folders directly below a prefix. */
-  folders(prefix: string): Promise<string[]>
   close(): void
 }
 
@@ -53,17 +51,8 @@ export function openS3({ bucket, endpoint, region, pathStyle }: S3Options): S3 {
   })
   return {
     place: (prefix) => new S3Place(client, bucket, prefix),
-    folders: (prefix) => foldersIn(client, bucket, prefix === '' ? '' : `${prefix}/`),
     close: () => client.destroy(),
   }
-}
-
-async function foldersIn(client: S3Client, bucket: string, prefix: string): Promise<string[]> {
-  const query = { Bucket: bucket, Prefix: prefix, Delimiter: '/' }
-  const { CommonPrefixes = [] } = await client
-    .send(new ListObjectsV2Command(query))
-    .catch((error: unknown) => Promise.reject(unavailable(`\`s3://${bucket}/${prefix}\``, error)))
-  return CommonPrefixes.flatMap(({ Prefix = '' }) => [Prefix.slice(prefix.length, -1)])
 }
 
 class S3Place implements Place {
@@ -113,10 +102,6 @@ class S3Place implements Place {
 
   async remove(path: string): Promise<void> {
     await this.#do(() => this.#client.send(new DeleteObjectCommand(this.#at(path))), NOT_FOUND)
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve()
   }
 
   #at(path: string): { readonly Bucket: string; readonly Key: string } {
