@@ -32,8 +32,8 @@ export interface Publication {
   /** The checkpoint to publish next for a place of this size, with its note. It may be older than the newest. */
   next(size: number): Promise<Published & { readonly root: string }>
   readonly records: ReadRecords
-  /** Ends the work, with an error, when this caller has the log no longer. */
-  requireLease(): void
+  /** Ends the work, with an error, when this caller has the log no longer. Called before each change. */
+  requireLease(): Promise<void>
 }
 
 export interface Published {
@@ -57,7 +57,7 @@ export async function publish(publication: Publication): Promise<Published> {
     const isLeft = found !== undefined && edge.size > (publication.published?.size ?? 0)
     const { note, size } = isLeft ? { note: found.note, size: edge.size } : next
     if (size > edge.size) await writeFiles(publication, edge, next)
-    publication.requireLease()
+    await publication.requireLease()
     if (!(await place.replace(CHECKPOINT, Buffer.from(note), found?.version)))
       throw new PlaceUnavailable(`another writer replaced \`${CHECKPOINT}\` in ${place.name}`)
     return { note, size }
@@ -152,9 +152,11 @@ async function* readUpTo(
 async function writeFiles(publication: Publication, edge: RightEdge, next: Next): Promise<void> {
   const { place } = publication
   await writeBundles(publication, edge, next)
-  for (const { path, hashes } of [...next.full, ...partialTiles(next.after, edge.size)])
+  for (const { path, hashes } of [...next.full, ...partialTiles(next.after, edge.size)]) {
+    await publication.requireLease()
     await createContent(place, path, encodeHashes(hashes))
-  await readBack(place, edge, next)
+  }
+  await readBack(publication, edge, next)
 }
 
 async function writeBundles(publication: Publication, edge: RightEdge, next: Next): Promise<void> {
@@ -164,7 +166,7 @@ async function writeBundles(publication: Publication, edge: RightEdge, next: Nex
   const write = async (count: number): Promise<void> => {
     const part = parts.next().value
     if (part?.width !== count) throw new TypeError('a bundle of the wrong width')
-    publication.requireLease()
+    await publication.requireLease()
     await createContent(place, pathOf('entries', part), encodeBundle(waiting.slice(0, count)))
     waiting = waiting.slice(count)
   }
@@ -190,11 +192,13 @@ function requireLeaves(place: Place, records: readonly Buffer[], leaves: readonl
 }
 
 /** Reads the written files from the place, and hashes them to the root that was signed. */
-async function readBack(place: Place, before: RightEdge, next: Next): Promise<void> {
+async function readBack(publication: Publication, before: RightEdge, next: Next): Promise<void> {
+  const { place } = publication
   let edge = wholeBundles(before)
   const check = async ({ path, hashes }: Tile): Promise<void> =>
     requireContent(place, path, encodeHashes(hashes))
   for (const part of bundlesOf(edge.size, next.size)) {
+    await publication.requireLease()
     const grownBy = grow(edge, (await readRecords(place, part)).map(leafOf))
     for (const tile of grownBy.full) await check(tile)
     edge = grownBy.edge

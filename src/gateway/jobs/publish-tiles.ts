@@ -28,8 +28,8 @@ const PARTIAL_AFTER_MS = 60_000
 /** Most records of one publication, if there is a checkpoint at most so far ahead. */
 const MOST_RECORDS = 65_536
 const LEASE_MS = 300_000
-/** The writer stops so long before the end of its lease, ms. */
-const LEASE_MARGIN_MS = 60_000
+/** The writer renews its lease after this time, ms. */
+const RENEW_MS = 60_000
 const PAGE = 100
 
 /** The tiles of a tenant, compared with its signed evidence. */
@@ -109,7 +109,7 @@ async function checkpointIn(
 
 interface Lease {
   readonly by: string
-  readonly until: number
+  until: number
   /** The record when the lease began. */
   readonly known: TilesRecord
 }
@@ -135,10 +135,10 @@ function publicationOf(
     newest: newest.size,
     next: (from) => nextAfter(deps, tenant, newest, from),
     records: (after) => recordsAfter(deps, tenant, after),
-    requireLease: () => {
+    requireLease: async () => {
       if (stop.aborted) throw new PlaceUnavailable('this gateway ends')
-      if (deps.store.now() > lease.until - LEASE_MARGIN_MS)
-        throw new PlaceUnavailable(`${place.name} is too slow: the lease of its writer ended`)
+      if (deps.store.now() < lease.until - LEASE_MS + RENEW_MS) return
+      lease.until = await renewLease(deps, tenant, lease.by)
     },
     ...(note === undefined ? {} : { published: { note, size } }),
   }
@@ -185,6 +185,21 @@ async function takeLease(deps: Deps, tiles: Tiles, tenant: string): Promise<Leas
       answer: { by, until, known },
       guards: [unchanged('tiles', HEAD, found)],
       writes: [put('tiles', HEAD, { ...known, lease: { by, until } })],
+    }
+  })
+  return answer
+}
+
+/** Returns the new end of the lease. @throws PlaceUnavailable when another writer has it */
+async function renewLease(deps: Deps, tenant: string, by: string): Promise<number> {
+  const { answer } = await transact(deps, tenant, async () => {
+    const found = await read(deps.store, tenant, 'tiles', HEAD)
+    if (found?.value.lease?.by !== by) throw new PlaceUnavailable('another writer took the lease of the log')
+    const until = deps.store.now() + LEASE_MS
+    return {
+      answer: until,
+      guards: [unchanged('tiles', HEAD, found)],
+      writes: [put('tiles', HEAD, { ...found.value, lease: { by, until } })],
     }
   })
   return answer
