@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Deps } from '../gateway/core/deps.ts'
 import type { LogIdentity } from '../gateway/jobs/checkpoints.ts'
 import type { LossWatch } from '../gateway/jobs/loss-watch.ts'
-import { lookAtTiles, publishTiles, type Tiles } from '../gateway/jobs/publish-tiles.ts'
+import { type Behind, lookAtTiles, publishTiles, type Tiles } from '../gateway/jobs/publish-tiles.ts'
 import { SYSTEM } from '../gateway/core/records.ts'
 import { listTenants } from '../gateway/core/tenants.ts'
 import type { TilesAddress } from '../settings/parsers.ts'
@@ -11,6 +11,7 @@ import { section } from '../settings/section.ts'
 import type { Config } from '../settings/settings.ts'
 import { directoryPlace } from '../tiles/directory/directory-place.ts'
 import type { TilesReadings } from '../telemetry/count/gauges.ts'
+import { readNote, sizeIn } from '../tiles/log.ts'
 import type { Place } from '../tiles/place.ts'
 import { type Stop, TilesStopped } from '../tiles/stops.ts'
 import { saysTrouble } from './outage-log.ts'
@@ -88,7 +89,7 @@ export const NO_TILES: TilesWriter = {
 export interface WriterParts {
   readonly identity: LogIdentity
   readonly watch: Pick<LossWatch, 'requireSameStore'>
-  readonly log: Pick<Logger, 'error' | 'info'>
+  readonly log: Pick<Logger, 'error'>
   /** Time between two rounds, ms. */
   readonly everyMs: number | undefined
 }
@@ -131,7 +132,7 @@ class Writer implements TilesWriter {
       address: places.address,
       placeOf: (tenant) => places.of(tenant),
     }
-    this.#sayTrouble = saysTrouble(parts.log as Logger, 'tiles cannot be published now')
+    this.#sayTrouble = saysTrouble(parts.log, 'tiles cannot be published now')
     this.#plan()
   }
 
@@ -186,21 +187,42 @@ class Writer implements TilesWriter {
   async #publish(tenant: string): Promise<void> {
     const { stop } = this.#states.get(tenant) ?? {}
     if (stop !== undefined && this.#deps.store.now() - stop.at < STOPPED_MS) return
+    let isDoubtful = stop !== undefined || !this.#states.has(tenant)
     for (let size = -1; ;) {
-      this.#noted.delete(tenant)
-      const { since, isDue, published } = await lookAtTiles(this.#deps, this.#tiles, tenant)
-      this.#states.set(tenant, { since, stop: isDue ? stop : undefined })
-      if (since !== undefined) this.#noted.add(tenant)
+      const { isDue, published } = await this.#look(tenant, isDoubtful)
       // another writer has the lease when there is no progress
-      if (!isDue || published === size || this.#end.signal.aborted) return
-      if (this.#places.onStoreDisk && this.#deps.store.shortOfRoom() !== undefined) return
+      if (!isDue || published === size || this.#mustWait()) return
+      isDoubtful = false
       size = published
       await publishTiles(this.#deps, this.#tiles, tenant, this.#end.signal)
     }
   }
 
+  async #look(tenant: string, isDoubtful: boolean): Promise<Pick<Behind, 'isDue' | 'published'>> {
+    this.#noted.delete(tenant)
+    const { since, published, ...behind } = await lookAtTiles(this.#deps, this.#tiles, tenant)
+    const isDue = behind.isDue || (isDoubtful && (await this.#differs(tenant, published)))
+    this.#states.set(tenant, { since, stop: isDue ? this.#states.get(tenant)?.stop : undefined })
+    if (since !== undefined) this.#noted.add(tenant)
+    return { isDue, published }
+  }
+
+  /** True while this gateway ends, or the rest of the disk is for the store. */
+  #mustWait(): boolean {
+    const isShort = this.#places.onStoreDisk && this.#deps.store.shortOfRoom() !== undefined
+    return isShort || this.#end.signal.aborted
+  }
+
+  /** True when the place has more or fewer records than were published: the store may have gone back. */
+  async #differs(tenant: string, published: number): Promise<boolean> {
+    const found = await readNote(this.#places.of(tenant))
+    return (found === undefined ? 0 : sizeIn(found.note)) !== published
+  }
+
   #failed(tenant: string, error: unknown): void {
     const { since, stop } = this.#states.get(tenant) ?? {}
+    if (this.#end.signal.aborted) return
+    this.#noted.add(tenant)
     if (!(error instanceof TilesStopped)) return this.#sayTrouble(error)
     if (stop?.reason !== error.stop)
       this.#parts.log.error(

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openPlaces, tilesAddressOf } from '../../src/app/tiles.ts'
@@ -37,6 +37,28 @@ describe('a gateway with an embedded store', () => {
     await until(() => sizeIn(readFileSync(logOf('acme'), 'utf8')) === records.length)
     await until(() => metric('countersign_tiles_lag_seconds 0'))
     await until(() => metric('countersign_tiles_stopped{reason="forked"} 0'))
+  })
+
+  it('finds at its start that the store went back, before there is a new record', async () => {
+    world = await openWorld(SOON)
+    const data = join(dirname(world.policies), 'data')
+    const submit = async (): Promise<void> => {
+      await (await world?.agent())?.submit('t', { tool_name: 't', payload: {} })
+      world?.clock.advance(2 * MINUTE)
+      const count = ((await world?.app.deps.store.events('acme', 0, 100)) ?? []).length
+      const path = join(data, 'tiles/acme/checkpoint')
+      await until(() => sizeIn(readFileSync(path, 'utf8')) === count)
+    }
+    await submit()
+    await world.stop()
+    cpSync(join(data, 'store.mdb'), join(data, 'older'))
+    await world.start()
+    await submit()
+    await world.stop()
+    cpSync(join(data, 'older'), join(data, 'store.mdb'))
+    await world.start()
+    const says = ['the tiles of a tenant have stopped', '"tenant":"acme"', '"reason":"store_behind"']
+    await until(() => world?.logged.some((line) => says.every((part) => line.includes(part))))
   })
 
   it('stops the tiles of a tenant that lost them, says so, and decides as before', async () => {

@@ -4,7 +4,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { verifierKey } from '../../src/domain/checkpoint.ts'
 import { originOf } from '../../src/gateway/jobs/checkpoints.ts'
 import { openS3 } from '../../src/tiles/s3/s3-place.ts'
+import { diceOf } from '../random.ts'
 import { rounds } from '../runs.ts'
+import { startFaultProxy } from './fault-proxy.ts'
 import { fsck, FSCK } from './fsck.ts'
 import { IDENTITY, Lab, TENANT } from './lab.ts'
 import { startS3, VERSITYGW } from './versitygw.ts'
@@ -50,17 +52,32 @@ describe.skipIf(FSCK === undefined)("Tessera's fsck", () => {
     expect(await accepted(lab.placeAt(), 20)).toBeUndefined()
   })
 
-  it.skipIf(VERSITYGW === undefined)('accepts the log of a bucket', async () => {
+  it.skipIf(VERSITYGW === undefined)('accepts the log of a bucket whose answers are often lost', async () => {
     const server = await startS3(VERSITYGW ?? '')
-    const endpoint = `http://127.0.0.1:${server.port}`
-    const s3 = openS3({ bucket: server.bucket, endpoint, pathStyle: true })
+    const proxy = await startFaultProxy(server.port)
+    const s3 = openS3({ bucket: server.bucket, endpoint: proxy.url, pathStyle: true })
     lab.wrap = () => s3.place('logs/acme')
-    await lab.add(300)
-    await lab.publish()
-    await lab.add(300)
-    await lab.publish()
-    expect(await accepted(s3.place('logs/acme'))).toBe(600)
+    const dice = diceOf(20_261_128)
+    const faults = ['refuse', 'drop', 'swallow'] as const
+    let failed = 0
+    for (let size = 300; size <= 1_500; size += 300) {
+      proxy.fault = () => (dice.once(4) ? (dice.one(faults) ?? 'pass') : 'pass')
+      await lab.add(300)
+      while (
+        await lab.publish().then(
+          () => false,
+          () => true,
+        )
+      )
+        failed += 1
+      proxy.fault = () => 'pass'
+      // a publication whose answer was lost is only committed by the next one
+      await lab.publish()
+      expect(await accepted(s3.place('logs/acme'))).toBe(size)
+    }
+    console.log(`${failed} publications failed, and the next ones continued`)
     s3.close()
+    await proxy.close()
     await server.dispose()
   })
 })

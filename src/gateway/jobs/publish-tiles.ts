@@ -1,7 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { verifierKey } from '../../domain/checkpoint.ts'
 import { WIDTH } from '../../tiles/layout.ts'
 import { type Place, PlaceUnavailable } from '../../tiles/place.ts'
+import { readNote } from '../../tiles/log.ts'
+import { TilesStopped } from '../../tiles/stops.ts'
 import { type Publication, publish, type Published, removeOutgrown } from '../../tiles/publish.ts'
 import type { Deps } from '../core/deps.ts'
 import { INDEX } from '../core/indexes.ts'
@@ -31,6 +33,8 @@ const LEASE_MS = 300_000
 /** The writer renews its lease after this time, ms. */
 const RENEW_MS = 60_000
 const PAGE = 100
+/** Pause between two pages, because decisions come first. */
+const PAUSE_MS = 2
 
 /** The tiles of a tenant, compared with its signed evidence. */
 export interface Behind {
@@ -86,12 +90,18 @@ export async function publishTiles(
       const found = await newestOf(deps, tenant)
       return found === undefined ? [] : [found]
     })
-    if (newest !== undefined)
-      published = await publish(publicationOf(deps, tiles, { tenant, place, newest, lease, stop }))
+    if (newest === undefined) await requireNothing(place)
+    else published = await publish(publicationOf(deps, tiles, { tenant, place, newest, lease, stop }))
   } finally {
     await endLease(deps, tenant, lease, published)
   }
   if (published !== undefined) await removeOutgrown(place, Math.min(known.before, known.size), published.size)
+}
+
+/** Requires an empty place for a store that has signed nothing. @throws TilesStopped */
+async function requireNothing(place: Place): Promise<void> {
+  if ((await readNote(place)) !== undefined)
+    throw new TilesStopped('store_behind', `${place.name} has a log, but the store has signed nothing`)
 }
 
 async function newestOf(deps: Deps, tenant: string): Promise<CheckpointRecord | undefined> {
@@ -168,7 +178,7 @@ async function* recordsAfter(deps: Deps, tenant: string, after: number): AsyncGe
     at += events.length
     yield events.map(({ body }) => Buffer.from(body))
     page = nextPageSize(page, events, PAGE)
-    await nextTurn()
+    await pause(PAUSE_MS)
   }
 }
 

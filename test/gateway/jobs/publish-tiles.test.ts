@@ -205,6 +205,13 @@ describe('tiles stop, and nothing is written,', () => {
     await expectPublished(900)
   })
 
+  it('when the store was emptied', async () => {
+    await lab.add(600)
+    await lab.publish()
+    const found = await lab.publish('empty').catch((error: { stop: string }) => error.stop)
+    expect(found).toBe('store_behind')
+  })
+
   it('when the place lost its files; another address begins anew', async () => {
     await lab.add(300)
     await lab.publish()
