@@ -100,7 +100,7 @@ const LOOK_AT_ALL_EVERY = 12
 /** Time until the next attempt after a stop, ms. */
 const STOPPED_MS = 600_000
 /** Time that a shutdown waits for a slow place, ms. */
-const CLOSE_MS = 5_000
+const CLOSE_MS = 2_000
 
 export const startTiles = (deps: Deps, places: Places | undefined, parts: WriterParts): TilesWriter =>
   places === undefined ? NO_TILES : new Writer(deps, places, parts)

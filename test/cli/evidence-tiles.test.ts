@@ -63,7 +63,7 @@ describe('the tiles of a tenant', () => {
   })
 
   it('are the same lines as the export of the gateway', async () => {
-    const { out } = await run('export', log)
+    const { out } = await run('export', `file:${log}`)
     const answer = await fetch(`${world.url}/api/admin/evidence?tenant=acme&limit=10000`, {
       headers: { authorization: 'Bearer the admin key of the tests, 32 characters or more' },
     })

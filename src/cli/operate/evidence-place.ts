@@ -16,8 +16,11 @@ export interface NamedLog {
 }
 
 export function isPlace(name: string): boolean {
-  return name.startsWith('s3://') || statSync(name, { throwIfNoEntry: false })?.isDirectory() === true
+  return isAddress(name) || statSync(name, { throwIfNoEntry: false })?.isDirectory() === true
 }
+
+/** True for a place as the setting names it. */
+const isAddress = (name: string): boolean => /^(?:s3:\/\/|file:)/.test(name)
 
 /** Opens the log for a command. @throws CliFailure when it cannot be read, or is damaged */
 export async function withLog<T>(name: string, use: (log: NamedLog) => Promise<T>): Promise<T> {
@@ -42,7 +45,7 @@ export async function withLog<T>(name: string, use: (log: NamedLog) => Promise<T
 
 function addressOf(name: string): ReturnType<typeof tilesAddress> {
   try {
-    return tilesAddress(name.startsWith('s3://') ? name : `file:${name}`)
+    return tilesAddress(isAddress(name) ? name : `file:${name}`)
   } catch (cause) {
     throw usage(`\`${name}\` ${(cause as Error).message}`)
   }
