@@ -29,7 +29,8 @@ export async function bundleProgram() {
     },
     platform: 'node',
     tsconfig: false,
-    external: ['lmdb', 'pino'], // they look for files of their own beside them
+    // two look for files of their own beside them, and one is an optional peer
+    external: ['lmdb', 'pino', '@aws-sdk/client-s3'],
     resolve: {
       alias: {
         ...Object.fromEntries(asModules.map((name) => [name, moduleOf(name)])),

@@ -14,6 +14,7 @@ export const LANES = [
   'check',
   'diff',
   'verify',
+  'lifecycle',
   'redis',
   'webhooks',
   'metrics',

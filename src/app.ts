@@ -15,6 +15,7 @@ import type { Snapshot } from './policy/language/snapshot.ts'
 import { type Sizes, startSizes } from './app/sizes.ts'
 import { siteOfServer, warnOfSite } from './app/site.ts'
 import { openExpectedStore } from './app/store.ts'
+import { openPlaces, type Places, startTiles, tilesAddressOf, type TilesWriter } from './app/tiles.ts'
 import { tracingOf } from './app/tracing.ts'
 import { startWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
 import { section } from './settings/section.ts'
@@ -81,6 +82,8 @@ export interface AppParts {
   readonly streamBeatMs?: number
   /** Time between two checkpoints of evidence, ms. */
   readonly checkpointEveryMs?: number
+  /** Time between two rounds of the writer of tiles, ms. */
+  readonly tilesEveryMs?: number
   /** Settings of webhooks: the interval of the outbox, the time limit of an attempt, and trusted certificates. */
   readonly webhooks?: WebhookParts
   /** The report of the settings for `countersign doctor`. A program without settings reports none. */
@@ -108,7 +111,8 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   try {
     const tracing = await tracingOf(config, log)
     store = await (parts.openStore ?? openExpectedStore)(config, log)
-    const gateway = await assemble(config, parts, { store, policies, tracing })
+    const places = await openPlaces(tilesAddressOf(config), config)
+    const gateway = await assemble(config, parts, { store, policies, tracing, places })
     await policies.ready
     const notes = noteLoads(config, { ...gateway, log })
     note = (report) => {
@@ -145,6 +149,8 @@ interface Adapters {
   readonly store: Store
   readonly policies: PolicyFeed
   readonly tracing: Tracing
+  /** The places of tiles; undefined when tiles are off. */
+  readonly places: Places | undefined
 }
 
 interface Gateway extends Adapters {
@@ -156,6 +162,7 @@ interface Gateway extends Adapters {
   readonly timer: Timer
   readonly worker: Webhooks['worker']
   readonly checkpointer: Checkpointer
+  readonly tiles: TilesWriter
   readonly loads: LoadNotes
   readonly reports: Reports
   readonly sizes: Sizes
@@ -183,7 +190,8 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     traffic: () => server.traffic(),
     isReady: async () => (await health.ready()).ready,
     isStoreLost: () => watch.lost() !== undefined,
-    checkpointLagMs: () => checkpointer.lagMs(),
+    checkpointLagMs: () => evidence.checkpointer.lagMs(),
+    tiles: () => evidence.tiles.readings(),
   }
   const metrics = assembleMetrics({ ...adapters, ...asked, log }, parts.createMetrics)
   channel.subscribe((observation) => metrics.observe(observation))
@@ -207,9 +215,9 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     everyMs: parts.reportEveryMs,
   })
   const { watch } = reports
-  const checkpointer = startCheckpoints(deps, own.log, { log, watch, everyMs: parts.checkpointEveryMs })
+  const evidence = startLog(deps, parts, { identity: own.log, watch, ...adapters })
   const webhooks = startWebhooks(deps, config, { settings: parts.webhooks, metrics, log, tracing })
-  subscribe(channel, { checkpointer, reports, log })
+  subscribe(channel, { ...evidence, reports, log })
   const { server, health } = serverOf(config, {
     deps,
     metrics,
@@ -223,14 +231,22 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     reports,
     settings: parts.settings ?? NO_SETTINGS,
   })
-  const jobs = {
-    worker: webhooks.worker,
-    checkpointer,
-    reports,
-    sizes: startSizes(deps, config, { store: adapters.store, log }),
-    ...startJobs(deps, parts, { metrics, watch }),
-  }
+  const { worker } = webhooks
+  const sizes = startSizes(deps, config, { store: adapters.store, log })
+  const jobs = { worker, reports, sizes, ...evidence, ...startJobs(deps, parts, { metrics, watch }) }
   return { ...adapters, deps, metrics, server, health, site, ...jobs }
+}
+
+/** Starts the signer of evidence, and the writer of its tiles. */
+function startLog(
+  deps: Deps,
+  { log, checkpointEveryMs, tilesEveryMs }: AppParts,
+  { places, ...of }: { identity: LogIdentity; watch: LossWatch; places: Places | undefined },
+): Pick<Gateway, 'checkpointer' | 'tiles'> {
+  return {
+    checkpointer: startCheckpoints(deps, of.identity, { log, watch: of.watch, everyMs: checkpointEveryMs }),
+    tiles: startTiles(deps, places, { ...of, log, everyMs: tilesEveryMs }),
+  }
 }
 
 function startJobs(
@@ -252,13 +268,19 @@ function startJobs(
 
 function subscribe(
   channel: Channel,
-  { checkpointer, reports, log }: Pick<Gateway, 'checkpointer' | 'reports'> & { readonly log: Logger },
+  {
+    checkpointer,
+    tiles,
+    reports,
+    log,
+  }: Pick<Gateway, 'checkpointer' | 'tiles' | 'reports'> & { readonly log: Logger },
 ): void {
   channel.subscribe((observation) => {
     if (observation.kind === 'commit') reports.noted(observation)
     if (observation.kind !== 'evidence') return
     const { record, origin } = observation
     checkpointer.noted(record.tenant)
+    tiles.noted(record.tenant)
     logEvidence(log, record, origin)
     if (origin) noteEvidence(origin.span, record)
   })
@@ -329,6 +351,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
     await worker.close()
     await policies.close()
     await loads.close()
+    await gateway.tiles.close()
     await checkpointer.close()
     await gateway.reports.close()
     await gateway.sizes.close()

@@ -498,7 +498,7 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
     'evidence: complete, dense, receipts, commitments',
     'every decision, vote, revision, mint, redeem, refusal and expiry leaves its records, in order',
     'Countersign-Evidence is the number and the leaf hash of the exported record',
-    'a sensitive value is a salted commitment: equal values differ, and no digest reveals them',
+    'keeps the names of sensitive values only, and no digest that covers one',
     "canaries: no key, token or sensitive value in evidence, log or metrics, or in another's answer",
   ],
   [

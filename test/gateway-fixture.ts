@@ -328,6 +328,8 @@ export interface WorldOptions {
   readonly streamBeatMs?: number
   /** Time between two reports of the instance, ms; none when absent. */
   readonly reportEveryMs?: number
+  /** Time between two rounds of the writer of tiles, ms; none when absent. */
+  readonly tilesEveryMs?: number
   /** Time between two checkpoints of evidence, ms; one at the start and one at the end when absent. */
   readonly checkpointEveryMs?: number
   readonly webhooks?: WebhookParts
@@ -383,6 +385,7 @@ export class World {
     const { clock, logged } = this
     const { wrapStore = (store: Store) => store, timerEveryMs = NEVER_MS } = this.#options
     const { checkpointEveryMs = NEVER_MS, reportEveryMs = NEVER_MS } = this.#options
+    const { tilesEveryMs = NEVER_MS } = this.#options
     const { streamBeatMs, webhooks } = this.#options
     const open = this.#options.openStore ?? (() => openTestStore(join(this.#directory, 'data'), clock))
     this.#app = await startApp(config, {
@@ -394,6 +397,7 @@ export class World {
       timerEveryMs,
       checkpointEveryMs,
       reportEveryMs,
+      tilesEveryMs,
       ...(streamBeatMs === undefined ? {} : { streamBeatMs }),
       webhooks: { wall: () => clock.wall(), ...webhooks },
     })

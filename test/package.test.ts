@@ -106,9 +106,9 @@ describe('the packages', () => {
   })
 
   it('imports only installed packages, and contains the licence of every bundled one', () => {
-    const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-      dependencies: Record<string, string>
-    }
+    const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
+      readFileSync(join(root, 'package.json'), 'utf8'),
+    ) as Record<string, Record<string, unknown>>
     const bin = join(directory, 'node_modules/countersign/dist/bin')
     const sources = readdirSync(bin).filter((name) => name.endsWith('.js'))
     const imported = sources.flatMap((name) => {
@@ -123,7 +123,14 @@ describe('the packages', () => {
     const foreign = imported.filter((name) => !/^(?:\.|node:)/.test(name) && !builtinModules.includes(name))
     // @redis/client tries this one, and does without it
     const loaded = foreign.filter((name) => name !== '@node-rs/xxhash')
-    expect([...new Set(loaded)].sort()).toEqual(Object.keys(dependencies))
+    const peers = Object.keys(peerDependencies ?? {})
+    expect(peers.map((name) => peerDependenciesMeta?.[name])).toEqual(peers.map(() => ({ optional: true })))
+    expect([...new Set(loaded)].sort()).toEqual([...peers, ...Object.keys(dependencies ?? {})].sort())
+    // only a chunk of its own names an optional peer
+    const naming = sources.filter((name) =>
+      peers.some((peer) => readFileSync(join(bin, name), 'utf8').includes(`from "${peer}"`)),
+    )
+    expect(naming).toEqual([expect.stringMatching(/^s3-place-/)])
     expect(sources.some((name) => readFileSync(join(bin, name), 'utf8').includes('OAUTH_TIMEOUT'))).toBe(true)
     const licences = readFileSync(join(bin, 'LICENSES.txt'), 'utf8')
     expect(licences).toContain('@countersign/sdk\n\nApache License')

@@ -28,6 +28,7 @@ export const sidebar = [
       page('Operate', '/operations'),
       page('Deploy', '/deploy/'),
       page('Answer an alert', '/runbooks/'),
+      page('Verify a year', '/how-to/verify-a-year'),
       page('Why was my call not run?', '/why-not-run'),
       page('Questions and answers', '/faq'),
     ],

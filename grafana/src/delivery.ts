@@ -135,6 +135,7 @@ export const DELIVERY: Board = {
       panels: [
         {
           title: 'The store is full',
+          width: 6,
           description:
             'If all data grows as it did between the last two measurements. Empty if it does not grow.',
           unit: 'dateTimeFromNow',
@@ -143,6 +144,7 @@ export const DELIVERY: Board = {
         },
         {
           title: 'Bytes by kind',
+          width: 6,
           description:
             'Names and contents. The store needs more, for its pages. docs/data.md lists the kinds.',
           unit: 'bytes',
@@ -151,12 +153,14 @@ export const DELIVERY: Board = {
         },
         {
           title: 'Daily growth by kind',
+          width: 6,
           description: 'Negative when more was deleted than written.',
           unit: 'bytes',
           queries: [[most(gauge('storeGrowth'), 'kind'), '{{kind}}']],
         },
         {
           title: 'Entries by kind',
+          width: 6,
           description: 'Records, index entries and counters.',
           unit: 'short',
           queries: [[most(gauge('storeEntries'), 'kind'), '{{kind}}']],
@@ -185,6 +189,17 @@ export const DELIVERY: Board = {
           unit: 's',
           limits: [10, 120],
           queries: [[most(gauge('checkpointLag'), 'instance'), '{{instance}}']],
+        },
+        {
+          title: 'Records without tiles',
+          description:
+            'Age of the oldest signed record that is not in tiles. A minute is normal. Stopped tenants count as well.',
+          unit: 's',
+          limits: [120, 600],
+          queries: [
+            [most(gauge('tilesLag')), 'age'],
+            [most(gauge('tilesStopped'), 'reason'), 'stopped: {{reason}}'],
+          ],
         },
         {
           title: 'Rounds of the timer',

@@ -13,7 +13,7 @@ const CENSUS_EVERY_MS = 5_000
 /** Sources of gauges. The parts that scrapes read, once every part of the gateway is open. */
 export interface MetricsParts extends Pick<
   MetricSources,
-  'traffic' | 'isReady' | 'isStoreLost' | 'checkpointLagMs'
+  'traffic' | 'isReady' | 'isStoreLost' | 'checkpointLagMs' | 'tiles'
 > {
   readonly store: Store
   readonly policies: PolicyFeed

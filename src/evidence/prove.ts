@@ -42,6 +42,25 @@ export async function proveRecord(source: AsyncIterable<Uint8Array>, wanted: Wan
   return writeLogProof({ record, index: place.index, path, note })
 }
 
+/**
+ * A proof of one record by the hashes of its path, which `read` brings.
+ *
+ * @throws NotProved as `proveRecord`
+ */
+export async function proveByPath(
+  read: (place: LeafPlace) => Promise<{ readonly record: string; readonly path: readonly string[] }>,
+  wanted: Wanted,
+): Promise<string> {
+  const { number, note } = wanted
+  const { size, root, at } = opened(wanted)
+  if (number < 1 || number > size) throw new NotProved(`the checkpoint covers the records 1 to ${size}`)
+  const place = { index: number - 1, size }
+  const { record, path } = await read(place)
+  if (rootOfPath(leafHash(record), place, path) !== root)
+    throw new NotProved(`record ${number} is not in the log of ${size} records that was signed at ${at}`)
+  return writeLogProof({ record, index: place.index, path, note })
+}
+
 interface Export {
   readonly whole: MerkleTree
   /** Returns the record at the given position. */

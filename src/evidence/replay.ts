@@ -33,16 +33,37 @@ export interface ThreadStory {
   readonly over: boolean
 }
 
+/** The state of a replay. */
+export interface Replayed {
+  readonly ledger: Ledger
+  readonly latest: number
+  readonly tenant: string | undefined
+}
+
 /**
  * Replays every record of evidence (docs/evidence.md, completeness) against the gateway's own table of transitions.
  * Also replays credentials, votes, proofs and freezes. A removed, invented or moved record contradicts the records that
  * depend on it.
  */
 export class Replay {
-  readonly #ledger: Ledger = emptyLedger()
+  readonly #ledger: Ledger
   /** The latest time so far. */
-  #latest = 0
+  #latest: number
   #tenant: string | undefined
+
+  /** @param from the state after earlier records */
+  constructor(
+    { ledger, latest, tenant }: Replayed = { ledger: emptyLedger(), latest: 0, tenant: undefined },
+  ) {
+    this.#ledger = ledger
+    this.#latest = latest
+    this.#tenant = tenant
+  }
+
+  /** The state after the records so far, which the next record changes. */
+  state(): Replayed {
+    return { ledger: this.#ledger, latest: this.#latest, tenant: this.#tenant }
+  }
 
   /**
    * The fault of the next record, in words; undefined when it follows from the earlier ones. The possible part of a

@@ -5,6 +5,7 @@ import { linesOf, LongLine } from '../system/lines.ts'
 import { DisclosureCheck, type DisclosureCounts } from './disclosure-check.ts'
 import { type ExportLine, readExportLine } from './export-line.ts'
 import { openByAny, tenantOf, unsigned } from './keys.ts'
+import type { VerifiedState } from './state.ts'
 import { OUT_OF_ORDER_MS, Replay, type Story, timeAfter } from './replay.ts'
 
 /**
@@ -25,6 +26,8 @@ export interface Proofs {
    * never become too old.
    */
   readonly freshUntil?: number
+  /** The state that an earlier verification of the same log left. The source begins with the next record. */
+  readonly from?: VerifiedState
 }
 
 /**
@@ -72,6 +75,12 @@ export interface Verdict {
   readonly story: Story
 }
 
+export interface Verified {
+  readonly verdict: Verdict
+  /** The state after the last record; absent when a property fails. */
+  readonly state?: VerifiedState
+}
+
 /**
  * Limits the list of faults. The first fault of each property is always listed, so that a failed property never seems
  * to hold.
@@ -85,6 +94,11 @@ export const LONGEST_LINE_BYTES = 64 * 1024 * 1024
  * match one export match each other.
  */
 export async function verifyEvidence(source: AsyncIterable<Uint8Array>, proofs: Proofs): Promise<Verdict> {
+  return (await verifyAfter(source, proofs)).verdict
+}
+
+/** The same, with the state for the next verification. */
+export async function verifyAfter(source: AsyncIterable<Uint8Array>, proofs: Proofs): Promise<Verified> {
   const check = new EvidenceCheck(proofs)
   try {
     for await (const { bytes } of linesOf(source, LONGEST_LINE_BYTES)) check.take(bytes)
@@ -92,14 +106,22 @@ export async function verifyEvidence(source: AsyncIterable<Uint8Array>, proofs: 
     if (!(error instanceof LongLine)) throw error
     check.longLine()
   }
-  return check.end()
+  const verdict = check.end()
+  return verdict.faults.length > 0 ? { verdict } : { verdict, state: check.state() }
 }
+
+/** The state before the first record. */
+const FIRST_RECORD = { tree: EMPTY_TREE, latest: -Infinity, replayed: undefined }
+
+const logOf = ([key = '']: readonly string[]): string => readVerifierKey(key)?.name ?? ''
 
 class EvidenceCheck {
   readonly #faults: Fault[] = []
-  readonly #replay = new Replay()
+  readonly #replay: Replay
   /** False after a missing or unreadable record. Replay stops there, because all later records would seem wrong. */
   #isWhole = true
+  /** The name of the first key. */
+  readonly #log: string
   readonly #tenant: string | undefined
   readonly #checkpoints: readonly Checkpoint[]
   /**
@@ -112,16 +134,16 @@ class EvidenceCheck {
   #omitted = 0
   /** The line of the file. */
   #line = 0
-  #tree: MerkleTree = EMPTY_TREE
+  #tree: MerkleTree
   /** The number in the last line. */
-  #number = 0
+  #number: number
   #signed: Checkpoint | undefined
   /** Whether a line had a commit id, and whether a line had none. */
   #hadCommitId = false
   readonly #disclosures = new DisclosureCheck()
   #hadNone = false
   /** The latest time of a record, ms since 1970. */
-  #latest = -Infinity
+  #latest: number
 
   constructor({
     notes,
@@ -129,8 +151,15 @@ class EvidenceCheck {
     receipts,
     freshSince: since = -Infinity,
     freshUntil: until = Infinity,
+    from,
   }: Proofs) {
     this.#fresh = { since, until }
+    const { tree, latest, replayed } = from ?? FIRST_RECORD
+    this.#replay = new Replay(replayed)
+    this.#tree = tree
+    this.#number = tree.size
+    this.#latest = latest
+    this.#log = logOf(verifierKeys)
     this.#tenant = this.#tenantOf(verifierKeys)
     this.#checkpoints = notes.flatMap((note, i) => {
       const checkpoint = openByAny(note, verifierKeys)
@@ -142,7 +171,29 @@ class EvidenceCheck {
       this.#signedAt.set(one.size, [...(this.#signedAt.get(one.size) ?? []), one])
     for (const text of receipts) this.#keep(text)
     this.#compareEachOther()
+    this.#requireReached(from)
     this.#compare()
+  }
+
+  /** Requires the earlier state to be of this log, and to be older than all proofs. */
+  #requireReached(from: VerifiedState | undefined): void {
+    if (from === undefined) return
+    const { size } = from.tree
+    if (from.log !== this.#log)
+      this.#fault('signature', `the state is of \`${from.log}\`, and the key of \`${this.#log}\``)
+    // the record before a receipt's number was read by the earlier verification as well
+    const receipts = [...this.#receipts.keys()].map((number) => number - 1)
+    for (const at of [...this.#signedAt.keys(), ...receipts])
+      if (at < size)
+        this.#fault(
+          'inclusion',
+          `a checkpoint or receipt is older than the state, which begins after record ${size}`,
+        )
+  }
+
+  /** The state after the records so far. */
+  state(): VerifiedState {
+    return { log: this.#log, tree: this.#tree, latest: this.#latest, replayed: this.#replay.state() }
   }
 
   /** Takes a line. A blank line is not a record, but is counted, so that line numbers match those of an editor. */

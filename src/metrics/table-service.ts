@@ -9,6 +9,7 @@ import {
   SHED_CONNECTIONS,
   STATUSES,
   STORE_OPERATIONS,
+  TILES_STOPS,
 } from './labels.ts'
 import { REQUEST_KINDS } from '../contract/operation.ts'
 import type { MetricSpec } from './metric-spec.ts'
@@ -256,6 +257,20 @@ export const STORE_METRICS = {
     unit: 'seconds',
     help: 'Age of the oldest record of this instance that no signed checkpoint covers; 0 if all are covered.',
     labels: {},
+  },
+  tilesLag: {
+    kind: 'gauge',
+    name: 'countersign_tiles_lag_seconds',
+    unit: 'seconds',
+    help: 'Age of the oldest signed record that is not in tiles; 0 if all are, or without tiles. Up to a minute is normal.',
+    labels: {},
+  },
+  tilesStopped: {
+    kind: 'gauge',
+    name: 'countersign_tiles_stopped',
+    unit: 'tenants',
+    help: 'Tenants whose tiles this instance stopped, by reason. Decisions and evidence continue.',
+    labels: { reason: TILES_STOPS },
   },
 } as const satisfies Record<string, MetricSpec>
 

@@ -4,7 +4,7 @@ import { type Config, type Only, ONLY, SETTING_ROWS, type SettingKey, type Setti
 
 /** Returns the reason why the settings must not be combined, as one sentence; undefined when they may be combined. */
 export function combinationProblem(
-  { store, policies, oidcIssuer, oidcClientId }: Config,
+  { store, tiles, policies, oidcIssuer, oidcClientId }: Config,
   env: Readonly<Record<string, string | undefined>>,
 ): string | undefined {
   if (/json-rules-engine|\*/.test(env['DEBUG'] ?? ''))
@@ -13,12 +13,15 @@ export function combinationProblem(
     return 'oidc_client_id: it needs oidc_issuer as well'
   if (oidcClientId === undefined && oidcIssuer !== undefined)
     return 'oidc_issuer: it needs oidc_client_id as well'
-  if (store.kind === 'redis') return undefined
-  const data = store.path
-  return isWithin(resolve(data), resolve(policies)) || isWithin(realPath(data), realPath(policies))
+  if (tiles?.kind === 'directory' && isInside(tiles.path, policies))
+    return 'tiles: they must not lie inside the policy directory'
+  return store.kind === 'embedded' && isInside(store.path, policies)
     ? 'store: state must not lie inside the policy directory'
     : undefined
 }
+
+const isInside = (path: string, directory: string): boolean =>
+  isWithin(resolve(path), resolve(directory)) || isWithin(realPath(path), realPath(directory))
 
 const isWithin = (path: string, directory: string): boolean =>
   path === directory || path.startsWith(directory.endsWith('/') ? directory : `${directory}/`)
@@ -43,11 +46,15 @@ export interface WithoutEffect {
 
 /** Returns the settings without an effect here, except those that repeat their default (`store_replicas: 0`). */
 export function settingsWithoutEffect(
-  { store, oidcIssuer }: Config,
+  { store, tiles, oidcIssuer }: Config,
   texts: Readonly<Partial<Record<SettingKey, string>>>,
   nameOf: (row: SettingRow) => string,
 ): WithoutEffect[] {
-  const there: readonly Only[] = oidcIssuer === undefined ? [store.kind] : [store.kind, 'oidc']
+  const there: readonly Only[] = [
+    store.kind,
+    ...(oidcIssuer === undefined ? [] : (['oidc'] as const)),
+    ...(tiles?.kind === 's3' ? (['s3'] as const) : []),
+  ]
   return SETTING_ROWS.flatMap((row) => {
     const { only, key } = row
     if (only === undefined || there.includes(only) || texts[key] === row.default) return []

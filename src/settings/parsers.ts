@@ -86,6 +86,24 @@ export const storeAddress: Parse<StoreAddress> = (value) => {
   return { kind: 'embedded', path, shown: value }
 }
 
+/** The address of the tiles; `shown` is its text. */
+export type TilesAddress =
+  | { readonly kind: 'off'; readonly shown: string }
+  | { readonly kind: 'directory'; readonly path: string; readonly shown: string }
+  | { readonly kind: 's3'; readonly bucket: string; readonly prefix: string; readonly shown: string }
+
+const S3_ADDRESS = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[A-Za-z0-9_.-]+)*)\/?$/
+
+/** A place of tiles. */
+export const tilesAddress: Parse<TilesAddress> = (value) => {
+  if (value === 'off') return { kind: 'off', shown: value }
+  if (value.startsWith('file:') && value !== 'file:')
+    return { kind: 'directory', path: value.slice('file:'.length), shown: value }
+  const [, bucket, path = ''] = S3_ADDRESS.exec(value) ?? []
+  if (bucket === undefined) throw new Misfit('must be file:<directory>, s3://<bucket>/<prefix> or off')
+  return { kind: 's3', bucket, prefix: path.slice(1), shown: value.replace(/\/$/, '') }
+}
+
 const listOf = (value: string): string[] =>
   value
     .split(',')

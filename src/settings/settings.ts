@@ -25,6 +25,7 @@ import {
   storeAddress,
   tenant,
   text,
+  tilesAddress,
   whole,
 } from './parsers.ts'
 
@@ -44,6 +45,7 @@ export const ONLY = {
   redis: 'with a store on Redis',
   embedded: 'with the embedded store (file:<directory>)',
   oidc: 'with an identity provider (oidc_issuer)',
+  s3: 'with tiles in S3 (tiles: s3://...)',
 } as const
 export type Only = keyof typeof ONLY
 
@@ -99,6 +101,19 @@ export const SETTINGS = {
   storeAccept: setting(acceptables, {
     only: 'redis',
     help: `unsafe settings of Redis accepted by name: ${ACCEPTABLE.join(', ')}`,
+  }),
+  tiles: setting(tilesAddress, {
+    help: 'place of the log as tiles: file:<directory>, s3://<bucket>/<prefix> or off; absent: `tiles` in the directory of an embedded store, off with Redis',
+  }),
+  tilesEndpoint: setting(origin, {
+    only: 's3',
+    help: 'server of S3 other than that of Amazon, such as https://s3.example.com',
+  }),
+  tilesRegion: setting(text, { only: 's3', help: 'region of the bucket, when the environment names none' }),
+  tilesPathStyle: setting(oneOf('true', 'false'), {
+    only: 's3',
+    default: 'false',
+    help: 'true: the server expects the bucket in the path, not in the name of the host',
   }),
   policies: setting(text, { default: './policies', help: 'directory of the policy bundle' }),
   policiesRevision: setting(text, {

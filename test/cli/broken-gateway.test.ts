@@ -309,7 +309,7 @@ describe('a command with too many or missing arguments', () => {
     ['evidence verify e.ndjson --after 5', '`--after` is not an option of this command'],
     ['evidence constructor --after 5', 'unknown command `evidence constructor`'],
     ['evidence exprt', 'unknown command `evidence exprt`'],
-    ['evidence export', 'missing option: --tenant TENANT'],
+    ['evidence export', 'name a --tenant, or a place of tiles'],
     ['config ./policies', 'unexpected argument `./policies`'],
     ['serve ./policies', 'unexpected argument `./policies`'],
     ['dev ./policies', 'unexpected argument `./policies`'],

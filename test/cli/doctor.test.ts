@@ -133,6 +133,20 @@ describe('countersign doctor, without a gateway', () => {
     await (await startGateway({ directory, policies: at('policies') })).process.kill('SIGTERM')
   })
 
+  it('reads the place of the tiles, and reports one that does not answer', async () => {
+    expect((await examine()).out).toMatch(
+      /^ok {7}tiles {9}file:data\/tiles can be read, and no log is late$/m,
+    )
+    expect((await examine(['--tiles', 'off'])).out).toMatch(
+      /^ok {7}tiles {9}off: evidence is only in the store$/m,
+    )
+    const inS3 = ['--tiles', 's3://bucket/logs', '--tiles-endpoint', 'http://127.0.0.1:1']
+    const keys = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'only-for-tests' }
+    const { code, out } = await examine([...inS3, '--tiles-path-style', 'true'], keys)
+    expect(code).toBe(3)
+    expect(out).toMatch(/^error {4}tiles {9}`s3:\/\/bucket\/logs\/_system` cannot be used: /m)
+  })
+
   it('prints its findings as JSON for programs', async () => {
     writeFileSync(at('policies', 'routing.yaml'), 'nonsense: true\n')
     const { code, out } = await examine(['--json'])
@@ -392,6 +406,21 @@ describe('countersign doctor, beside a running gateway', () => {
     expect(out).toMatch(/^ok +clock +within 3 s of the gateway$/m)
     expect(out).toMatch(FINE)
     expect(code).toBe(0)
+  })
+
+  it('reports tiles with more records than the gateway has signed', async () => {
+    const { port } = await running()
+    mkdirSync(at('data', 'tiles', SYSTEM), { recursive: true })
+    writeFileSync(at('data', 'tiles', SYSTEM, 'checkpoint'), 'countersign/x/_system\n1000\nroot\n')
+    const args = ['--port', port]
+    expect(await wrong(args, { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY })).toEqual([
+      3,
+      [
+        expect.stringMatching(
+          /^error {4}tiles {9}the tiles of _system have 1000 records, and \d+ are signed -> the store went back/,
+        ),
+      ],
+    ])
   })
 
   it('reports a store that is still ahead because of an earlier wrong clock', async () => {

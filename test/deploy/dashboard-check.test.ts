@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { WebhookSecret } from '../../src/contract/webhook.ts'
+import { ALL } from '../../src/gateway/core/expiry-index.ts'
+import { put, SYSTEM } from '../../src/gateway/core/records.ts'
 import { ensureProgram, INSTALL_MS } from '../debian.ts'
 import {
   type Agent,
@@ -45,6 +47,8 @@ beforeAll(async () => {
     config: { webhooksAllow },
     webhooks: { everyMs: 20, deadlineMs: 10_000, ca: receivers.ca },
   })
+  // the first scrape counts them
+  await sizes()
   prometheus = await PrometheusServer.start(world.app.metricsUrl)
   // what happens before the first scrape is in no rate
   await until(async () => (await prometheus.numberOf('countersign_ready')) === 1)
@@ -189,6 +193,15 @@ async function time(bot: Agent, ann: Reviewer): Promise<void> {
     world.clock.advance(ms)
     await world.due()
   }
+}
+
+/** The second of two measurements of the store, which has grown. */
+async function sizes(): Promise<void> {
+  const { deps } = world.app
+  const kinds = { evidence: { count: 9, bytes: 900, growth: 90, last_day: 3 } }
+  const measured = put('sizes', ALL, { at: deps.store.now(), claimed_until: 0, kinds })
+  const commit = { commitId: 'sizes', deadline: deps.store.now() + MINUTE, guards: [], events: [] }
+  expect(await deps.store.commit(SYSTEM, { ...commit, writes: [measured] })).toMatchObject({ ok: true })
 }
 
 /** A reload that works and ends an approval, and one that fails. */

@@ -52,6 +52,12 @@ describe('a setting that has no effect with the others', () => {
     )
   })
 
+  it('is named for tiles in S3 where tiles are elsewhere', () => {
+    const inS3 = { COUNTERSIGN_TILES_ENDPOINT: 'https://s3.example', COUNTERSIGN_TILES_REGION: 'eu-west-1' }
+    expect(idle(inS3)).toEqual(allWith(inS3, 'with tiles in S3 (tiles: s3://...)'))
+    expect(idle({ ...inS3, COUNTERSIGN_TILES: 's3://bucket/logs' })).toEqual([])
+  })
+
   it('is not reported when it repeats the default', () => {
     expect(idle({ COUNTERSIGN_STORE_REPLICAS: '0', COUNTERSIGN_OIDC_REVIEWER_CLAIM: 'email' })).toEqual([])
   })

@@ -47,6 +47,7 @@ function open(differing: Partial<MetricSources> = {}): Metrics & { readonly full
       refused: { propose: 11, follow: 10, people: 0 },
     }),
     checkpointLagMs: () => 1_500,
+    tiles: () => ({ lagMs: 90_000, stopped: new Map([['forked', 2]]) }),
     isReady: () => Promise.resolve(true),
     isStoreLost: () => false,
     census: () => Promise.resolve(CENSUS),
@@ -274,6 +275,9 @@ describe('the metrics', () => {
       'countersign_clock_seconds 1700000000',
       'countersign_store_info{durability="fsync"} 1',
       'countersign_checkpoint_lag_seconds 1.5',
+      'countersign_tiles_lag_seconds 90',
+      'countersign_tiles_stopped{reason="forked"} 2',
+      'countersign_tiles_stopped{reason="damaged"} 0',
       'countersign_store_room_bytes 1000000',
     ])
       expect(text).toContain(`${line}\n`)

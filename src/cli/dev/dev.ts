@@ -10,8 +10,8 @@ import { parse } from '../terminal/parse.ts'
 import { usageOf } from '../terminal/usage.ts'
 import { endAfterLastWords } from '../terminal/last-words.ts'
 import { withProgress } from '../terminal/progress.ts'
+import { readSettings } from '../operate/read-settings.ts'
 import {
-  readSettings,
   showAdminKey,
   startOrExplain,
   untilAskedToStop,

@@ -1,7 +1,8 @@
 import { describeConfig } from '../../settings/config.ts'
 import { command } from '../terminal/command.ts'
 import { parse } from '../terminal/parse.ts'
-import { FLAGS_OF_SERVE, readSettings } from './serve.ts'
+import { readSettings } from './read-settings.ts'
+import { FLAGS_OF_SERVE } from './serve.ts'
 
 export const CONFIG = command({
   name: 'config',

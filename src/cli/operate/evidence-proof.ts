@@ -1,6 +1,8 @@
-import { NotProved, openProof, proveRecord } from '../../evidence/prove.ts'
+import { NotProved, openProof, proveByPath, proveRecord } from '../../evidence/prove.ts'
+import { readProved } from '../../tiles/export.ts'
 import { exported, keptText } from '../author/evidence-files.ts'
 import { CliFailure, EXIT } from '../terminal/failure.ts'
+import { isPlace, withLog } from './evidence-place.ts'
 import { jsonOf, visible } from '../terminal/visible-text.ts'
 
 /** `countersign evidence prove`: prints a proof for one record. The proof needs no other record. */
@@ -10,10 +12,19 @@ export async function proveOne(
     number,
     key,
     checkpoint,
-  }: { readonly number: number; readonly key: readonly string[]; readonly checkpoint: string },
+  }: { readonly number: number; readonly key: readonly string[]; readonly checkpoint: string | undefined },
 ): Promise<void> {
-  const wanted = { number, note: keptText(checkpoint), verifierKeys: keysIn(key) }
-  process.stdout.write(await proveRecord(exported(file), wanted).catch(refused))
+  const wanted = {
+    number,
+    note: checkpoint === undefined ? '' : keptText(checkpoint),
+    verifierKeys: keysIn(key),
+  }
+  const proof = isPlace(file)
+    ? withLog(file, ({ place, note }) =>
+        proveByPath((at) => readProved(place, at), { ...wanted, note: wanted.note || note }),
+      )
+    : proveRecord(exported(file), wanted)
+  process.stdout.write(await proof.catch(refused))
 }
 
 /**

@@ -1,8 +1,12 @@
 import { type Chosen, chooseLines } from './evidence-about.ts'
+import { exportLines } from '../../tiles/export.ts'
 import { createApi } from '../client/api-client.ts'
 import { reachAsAdmin, URL_FLAG } from '../client/credentials.ts'
+import { isPlace, withLog } from './evidence-place.ts'
 import { proveOne, verifyProof } from './evidence-proof.ts'
 import { verifyExport } from './evidence-verify.ts'
+import { serveTiles } from './tile-server.ts'
+import { STOP_SIGNALS } from '../terminal/signals.ts'
 import { command } from '../terminal/command.ts'
 import { CliFailure, usage, wholeNumber } from '../terminal/failure.ts'
 import { writeOut } from '../terminal/output.ts'
@@ -16,11 +20,11 @@ export const EVIDENCE = command({
   says: 'Exports, verifies and proves evidence.',
   subcommands: {
     export: {
-      needs: ['tenant'],
-      flags: ['after', 'disclosures', 'field', 'equals'],
+      operands: '[PLACE]',
+      flags: ['tenant', 'after', 'disclosures', 'field', 'equals'],
       says: `Prints every evidence record of a tenant as NDJSON, in order. On a terminal it escapes hidden characters. The
-        tenant _system has the loads of policy and the reads of evidence. With --field and --equals, it prints what is
-        held about one value, such as the address of a person.`,
+        tenant _system has the loads of policy and the reads of evidence. With --field and --equals, it prints the
+        records about one value, such as the address of a person. With PLACE, it reads tiles instead of the gateway.`,
     },
     checkpoint: {
       needs: ['tenant'],
@@ -32,17 +36,23 @@ export const EVIDENCE = command({
       says: 'Prints the key that verifies checkpoints. Keep it too, once, when the log is new.',
     },
     verify: {
-      operands: 'FILE',
+      operands: 'FILE|PLACE',
       needs: ['key'],
-      flags: ['checkpoint', 'receipt', 'within'],
-      says: `Checks an export, from record 1 on, against kept checkpoints and receipts, of which it needs one. Replays
-        every thread, vote, proof and freeze. Needs no gateway and no network.`,
+      flags: ['checkpoint', 'receipt', 'within', 'state'],
+      says: `Checks an export, from record 1 on, against kept checkpoints and receipts, of which it needs one. Tiles have
+        a checkpoint of their own. Replays every thread, vote, proof and freeze. Needs no gateway.`,
     },
     prove: {
-      operands: 'FILE NUMBER',
-      needs: ['key', 'checkpoint'],
-      says: `Prints a proof (C2SP tlog-proof) of one record of an export, for a reader who must not see the other
-        records.`,
+      operands: 'FILE|PLACE NUMBER',
+      needs: ['key'],
+      flags: ['checkpoint'],
+      says: `Prints a proof (C2SP tlog-proof) of one record of an export or of tiles, for a reader who must not see the
+        other records. An export needs a checkpoint.`,
+    },
+    serve: {
+      operands: 'PLACE',
+      flags: ['port'],
+      says: 'Serves tiles to programs of this machine (C2SP tlog-tiles over HTTP), until it is stopped.',
     },
     'verify-proof': {
       operands: 'FILE',
@@ -59,11 +69,17 @@ export const EVIDENCE = command({
     key: { takes: 'FILE', many: true, says: 'the kept key' },
     checkpoint: { takes: 'FILE', many: true, says: 'a kept checkpoint' },
     receipt: { takes: 'NUMBER:HASH', many: true, says: 'a kept receipt' },
+    state: {
+      takes: 'FILE',
+      says: 'with PLACE: begins after the records that the last run verified, and keeps the state for the next one',
+    },
+    port: { takes: 'PORT', default: '0', says: 'port of the loopback; 0 takes a free one' },
     within: { takes: 'DURATION', says: 'the newest checkpoint must be no older than that' },
     url: URL_FLAG,
     json: { common: true, says: 'prints the answer as JSON' },
   },
-  notes: `export, checkpoint and key need COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE. verify and verify-proof
+  notes: `PLACE is the log of one tenant as tiles: a directory, or s3://BUCKET/PREFIX with the settings COUNTERSIGN_TILES_...
+export, checkpoint and key need COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE. verify and verify-proof
 exit 3 if the check fails.`,
 })
 
@@ -75,13 +91,42 @@ export async function evidence(args: readonly string[]): Promise<void> {
   const { subcommand, operands, values } = parse(EVIDENCE, args)
   const [file = '', number = ''] = operands
   const { tenant = '' } = values
-  if (subcommand === 'verify') return verify(file, values)
-  if (subcommand === 'prove') return prove(file, number, values)
-  if (subcommand === 'verify-proof') return verifyProof(file, values)
-  return subcommand === 'export' ? exportAll(tenant, values) : newest(subcommand, tenant, values)
+  const run = {
+    verify: () => verify(file, values),
+    prove: () => prove(file, number, values),
+    'verify-proof': () => verifyProof(file, values),
+    serve: () => serveLog(file, wholeNumber(values.port, '--port')),
+    export: () => (file === '' ? exportAll(tenant, values) : exportTiles(file, values)),
+    checkpoint: () => newest('checkpoint', tenant, values),
+    key: () => newest('key', tenant, values),
+  }
+  return run[subcommand]()
+}
+
+async function exportTiles(name: string, { tenant, after, disclosures, field }: Values): Promise<void> {
+  if (tenant !== undefined) throw usage('name a --tenant or a place, not both', usageOf(EVIDENCE, 'export'))
+  if (disclosures || field !== undefined)
+    throw usage('tiles have no disclosures: name a --tenant, to ask the gateway', usageOf(EVIDENCE, 'export'))
+  const from = wholeNumber(after, '--after')
+  await withLog(name, async ({ place, size }) => {
+    await copyOut(exportLines(place, size, Math.min(from, size)))
+  })
+}
+
+/** `countersign evidence serve`: ends with the first signal. */
+async function serveLog(name: string, port: number): Promise<void> {
+  await withLog(name, async ({ place, size }) => {
+    const server = await serveTiles(place, port)
+    console.log(`serving ${size} records at ${server.url}`)
+    await new Promise((resolve) => {
+      for (const signal of STOP_SIGNALS) process.once(signal, resolve)
+    })
+    await server.close()
+  })
 }
 
 async function exportAll(tenant: string, values: Values): Promise<void> {
+  if (tenant === '') throw usage('name a --tenant, or a place of tiles', usageOf(EVIDENCE, 'export'))
   const reach = reachAsAdmin(values.url)
   const api = createApi(reach.url, reach.key)
   const from = wholeNumber(values.after, '--after')
@@ -120,7 +165,10 @@ async function newest(what: 'checkpoint' | 'key', tenant: string, { url, json }:
 }
 
 function verify(file: string, values: Values): Promise<void> {
-  if (values.checkpoint.length + values.receipt.length === 0)
+  const isTiles = isPlace(file)
+  if (values.state !== undefined && !isTiles)
+    throw usage('--state needs a place of tiles', usageOf(EVIDENCE, 'verify'))
+  if (!isTiles && values.checkpoint.length + values.receipt.length === 0)
     throw usage(
       'give a checkpoint or a receipt: verify needs one to compare with',
       usageOf(EVIDENCE, 'verify'),
@@ -128,10 +176,10 @@ function verify(file: string, values: Values): Promise<void> {
   return verifyExport(file, values)
 }
 
-function prove(file: string, number: string, { key, checkpoint: [checkpoint = '', ...more] }: Values) {
+function prove(file: string, number: string, { key, checkpoint: [checkpoint, ...more] }: Values) {
   if (!NUMBER.test(number))
     throw usage(`\`${number}\` is not the number of a record`, usageOf(EVIDENCE, 'prove'))
-  if (more.length > 0)
+  if (more.length > 0 || (checkpoint === undefined && !isPlace(file)))
     throw usage('give exactly one --checkpoint that covers the record', usageOf(EVIDENCE, 'prove'))
   return proveOne(file, { number: Number(number), key, checkpoint })
 }

@@ -5,7 +5,8 @@ import { command } from '../terminal/command.ts'
 import { CliFailure, EXIT } from '../terminal/failure.ts'
 import { parse } from '../terminal/parse.ts'
 import { usageOf } from '../terminal/usage.ts'
-import { FLAGS_OF_SERVE, readSettings } from './serve.ts'
+import { readSettings } from './read-settings.ts'
+import { FLAGS_OF_SERVE } from './serve.ts'
 
 export const HEALTH = command({
   name: 'health',

@@ -1,21 +1,12 @@
-import { createRequire } from 'node:module'
 import type { Logger } from 'pino'
-import type * as Yaml from 'yaml'
 import type { App, AppParts } from '../../app.ts'
 import { defined } from '../../contract/defined.ts'
-import {
-  type Config,
-  ConfigError,
-  loadConfig,
-  type LoadedConfig,
-  proxyVariables,
-  settingsReport,
-} from '../../settings/config.ts'
+import { type Config, type LoadedConfig, proxyVariables, settingsReport } from '../../settings/config.ts'
 import { type BundleChild, startBundleChild } from '../../policy/bundle/start.ts'
 import { command } from '../terminal/command.ts'
-import { CliFailure, EXIT, plainly } from '../terminal/failure.ts'
 import { endAfterLastWords } from '../terminal/last-words.ts'
-import { type Asked, parse } from '../terminal/parse.ts'
+import { parse } from '../terminal/parse.ts'
+import { readSettings } from './read-settings.ts'
 import { startFailure } from './start-failure.ts'
 import { ignoresHangUp, STOP_SIGNALS } from '../terminal/signals.ts'
 
@@ -59,23 +50,6 @@ export async function serve(args: readonly string[]): Promise<void> {
 
 /** The text in the usage of the commands that accept the settings of `serve`. */
 export const FLAGS_OF_SERVE = '[the flags of countersign serve]'
-
-/** Reads the settings. @throws CliFailure that names the setting, its origin and its form */
-export function readSettings({ settings: args }: Pick<Asked, 'settings'>): LoadedConfig {
-  try {
-    return loadConfig({ args, parseYaml })
-  } catch (error) {
-    if (error instanceof ConfigError)
-      throw new CliFailure(plainly(error.message), { exit: EXIT.usage, cause: error })
-    throw error
-  }
-}
-
-/** Parses YAML; loads the parser only when needed. */
-function parseYaml(text: string): unknown {
-  const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml
-  return parse(text) as unknown
-}
 
 export interface Started {
   readonly app: App

@@ -1,6 +1,7 @@
 import { command } from '../terminal/command.ts'
 import { parse } from '../terminal/parse.ts'
-import { FLAGS_OF_SERVE, readSettings } from './serve.ts'
+import { readSettings } from './read-settings.ts'
+import { FLAGS_OF_SERVE } from './serve.ts'
 
 export const STORE = command({
   name: 'store',

@@ -62,6 +62,8 @@ export interface Records {
   readonly tree: MerkleTree
   /** By the number of records it covers. */
   readonly checkpoint: CheckpointRecord
+  /** One record per tenant, `head`: the part of its evidence that is in tiles (src/gateway/jobs/publish-tiles.ts). */
+  readonly tiles: TilesRecord
   /** By its id. */
   readonly delivery: DeliveryRecord
   /** In the system partition only, by the id of a gateway: its last report. */
@@ -228,6 +230,19 @@ export interface CheckpointRecord {
   readonly at: number
   /** The exact C2SP signed note. */
   readonly note: string
+}
+
+export interface TilesRecord {
+  /** The address of the tiles. Another address has its own size. */
+  readonly place: string
+  /** The number of records that are published there. It never falls. */
+  readonly size: number
+  /** The size before that, whose partial tiles may remain. */
+  readonly before: number
+  /** The published note; absent before the first. */
+  readonly note?: string
+  /** The instance that writes now, until a time in ms since 1970. */
+  readonly lease?: { readonly by: string; readonly until: number }
 }
 
 export type RecordType = keyof Records

@@ -42,7 +42,7 @@ export interface Made {
 
 const UNWATCHED = { least: () => ({ signed: 0, written: 0 }), requireReached: () => undefined }
 
-const originOf = ({ name }: LogIdentity, tenant: string): string => `countersign/${name}/${tenant}`
+export const originOf = ({ name }: LogIdentity, tenant: string): string => `countersign/${name}/${tenant}`
 
 /**
  * Signs the tenant's new evidence. Two instances that sign at the same time sign the same tree, and one commit wins. A

@@ -66,8 +66,10 @@ function explainLimit(
 }
 
 function withoutSecret(read: FieldRead): FieldRead {
-  const { value, disclose: _, ...rest } = read
-  return read.sensitive || value === undefined ? rest : { ...rest, value }
+  const { disclose: _, ...known } = read
+  if (!read.sensitive) return known
+  const { value: __, ...rest } = known
+  return rest
 }
 
 function explainRule(rule: CompiledRule, facts: Facts, fired: ReadonlySet<string>): RuleExplanation {

@@ -3,6 +3,7 @@ import { RISKS } from '../../domain/decision.ts'
 import { FREEZE_KINDS } from '../../domain/freeze.ts'
 import { LEGAL_HOLD_KINDS } from '../../domain/legal-hold.ts'
 import { DAY_MS } from '../../gateway/integrity/size.ts'
+import { TILES_STOPS } from '../../metrics/labels.ts'
 import type { Census } from '../../gateway/jobs/backlog.ts'
 import type { Instruments } from './instruments.ts'
 
@@ -16,12 +17,20 @@ export interface Readings {
   traffic(): Traffic
   /** Time that the oldest record has waited for its checkpoint, ms. */
   checkpointLagMs(): number
+  tiles(): TilesReadings
   isReady(): Promise<boolean>
   /** True when the store has lost records of this gateway. */
   isStoreLost(): boolean
   /** Bytes of room in the store; undefined when unknown. */
   storeHealth(): Promise<{ readonly roomBytes?: number }>
   census(): Promise<Census>
+}
+
+export interface TilesReadings {
+  /** Age of the oldest signed record that is not in tiles, ms. */
+  readonly lagMs: number
+  /** The number of tenants whose tiles stopped, by reason. */
+  readonly stopped: ReadonlyMap<string, number>
 }
 
 /** The current numbers of requests, connections, polls and streams. */
@@ -86,6 +95,9 @@ async function takeReadings(instruments: Instruments, readings: Readings): Promi
   instruments.set('pollsHeld', {}, polls)
   instruments.set('streamsOpen', {}, streams)
   instruments.set('checkpointLag', {}, readings.checkpointLagMs() / 1000)
+  const { lagMs, stopped } = readings.tiles()
+  instruments.set('tilesLag', {}, lagMs / 1000)
+  for (const reason of TILES_STOPS) instruments.set('tilesStopped', { reason }, stopped.get(reason) ?? 0)
   instruments.set('storeLost', {}, readings.isStoreLost() ? 1 : 0)
   instruments.set('clock', {}, readings.now() / 1000)
   instruments.setAll('storeInfo', [[{ durability: readings.durability() }, 1]])

@@ -85,7 +85,7 @@ const exactly = (text: string): RegExp =>
   new RegExp(`^${text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)}$`)
 
 /** The heading as the evidence has it. */
-const lineIn = ({ details = {} }: Line): RegExp => exactly((details['heading'] as Heading).line)
+const lineIn = ({ details = {} }: Line): RegExp => exactly(String(details['line']))
 
 function saidBy({ details = {} }: Line): RegExp {
   const [rule, ...more] = details['by'] as string[]
@@ -105,8 +105,9 @@ export class Events {
   }
 
   /** The event that the record is about; none for most of them. */
-  of({ record }: EvidenceLine): Told | undefined {
-    const { details = {} } = record
+  of({ record: logged, disclosures }: EvidenceLine): Told | undefined {
+    const details = { ...logged.details, ...disclosures?.members }
+    const record = { ...logged, details }
     if (record.type === 'freeze.started') this.#freeze = String(details['reason'])
     if (record.type === 'vote.cast') {
       const comment = details['comment']

@@ -10,14 +10,16 @@ import { lookAtIssuer } from './issuer.ts'
 import { lookAtRetention } from './retention.ts'
 import { lookAtCombinations, lookAtConfig, lookAtNode, lookAtPorts } from './settings.ts'
 import { clockSanity, lookAtStore } from './store.ts'
+import { lookAtTiles } from './tiles.ts'
 import { command } from '../../terminal/command.ts'
 import { CliFailure, EXIT } from '../../terminal/failure.ts'
 import { parse } from '../../terminal/parse.ts'
-import { FLAGS_OF_SERVE, readSettings } from '../serve.ts'
+import { readSettings } from '../read-settings.ts'
+import { FLAGS_OF_SERVE } from '../serve.ts'
 
 export const DOCTOR = command({
   name: 'doctor',
-  says: `Checks everything that a gateway with this configuration needs: settings, store and durability, clocks, policies, retention,
+  says: `Checks everything that a gateway with this configuration needs: settings, store and durability, tiles, clocks, policies, retention,
     permissions, certificates, ports, the identity provider. The gateway may run or not. Without flags, and with
     COUNTERSIGN_URL set, it examines the gateway at that address, by its own report of its settings. Each finding is one
     line and says what to do. Leaves no record. Exits 3 on an error; warnings alone exit 0.`,
@@ -62,13 +64,15 @@ async function examine(settings: readonly string[]): Promise<Finding[]> {
   const newest = newestOf(filesOf(config))
   const running = await askGateway(config)
   const bundle = await prepareDirectory(config.policies)
+  const speaks = running?.speaks === true
   return [
     lookAtNode(process.versions),
     ...lookAtConfig(loaded),
     ...lookAtCombinations(config),
     ...(running?.findings ?? [ok('gateway', 'no gateway runs on this port')]),
     ...(running === undefined ? await lookAtPorts(config) : []),
-    ...(await lookAtStore(config, running?.speaks === true)),
+    ...(await lookAtStore(config, speaks)),
+    ...(await lookAtTiles(config, speaks ? running.url : undefined)),
     ...clockSanity(newest, Date.now()),
     lookAtPolicies(config.policies, bundle, running?.revision),
     ...(bundle.ok ? await lookAtRetention(config, bundle.snapshot.retention) : []),

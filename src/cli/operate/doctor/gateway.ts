@@ -18,6 +18,8 @@ export interface RunningGateway {
   readonly findings: readonly Finding[]
   /** True when the program is a gateway. A gateway reports on its store itself. */
   readonly speaks: boolean
+  /** Its address. */
+  readonly url?: string
   /** Its own report, when the admin key may read it. */
   readonly settings?: SettingsView
   /** The bundle revision in force. */
@@ -54,6 +56,7 @@ export async function askGateway(config: Config, named?: string): Promise<Runnin
   return {
     findings: [readinessFinding(url, readiness as Readiness), ...clock, ...findings],
     speaks: true,
+    url,
     ...defined({ revision, settings }),
   }
 }

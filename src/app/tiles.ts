@@ -1,0 +1,234 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Deps } from '../gateway/core/deps.ts'
+import type { LogIdentity } from '../gateway/jobs/checkpoints.ts'
+import type { LossWatch } from '../gateway/jobs/loss-watch.ts'
+import { type Behind, lookAtTiles, publishTiles, type Tiles } from '../gateway/jobs/publish-tiles.ts'
+import { SYSTEM } from '../gateway/core/records.ts'
+import { listTenants } from '../gateway/core/tenants.ts'
+import type { TilesAddress } from '../settings/parsers.ts'
+import { section } from '../settings/section.ts'
+import type { Config } from '../settings/settings.ts'
+import { directoryPlace } from '../tiles/directory/directory-place.ts'
+import type { TilesReadings } from '../telemetry/count/gauges.ts'
+import { readNote, sizeIn } from '../tiles/log.ts'
+import type { Place } from '../tiles/place.ts'
+import { type Stop, TilesStopped } from '../tiles/stops.ts'
+import { saysTrouble } from './outage-log.ts'
+
+/*
+ * Opens the place of the tiles, and publishes there in rounds. The package for S3 loads on demand.
+ */
+
+/** The places of all logs at one address. */
+export interface Places {
+  readonly address: string
+  /** True when the files take room on the disk of the store. */
+  readonly onStoreDisk: boolean
+  of(tenant: string): Place
+  close(): void
+}
+
+/** The address of the tiles: that of the settings, or the directory of an embedded store. */
+export function tilesAddressOf({ tiles, store }: Config): TilesAddress {
+  if (tiles !== undefined) return tiles
+  if (store.kind !== 'embedded') return { kind: 'off', shown: 'off' }
+  const path = join(store.path, 'tiles')
+  return { kind: 'directory', path, shown: `file:${path}` }
+}
+
+/** Opens places; undefined when tiles are off. @throws Error when the package for S3 is missing */
+export async function openPlaces(
+  address: TilesAddress,
+  config: Pick<Config, 'tilesEndpoint' | 'tilesRegion' | 'tilesPathStyle' | 'store'>,
+): Promise<Places | undefined> {
+  const { kind, shown } = address
+  if (kind === 'off') return undefined
+  if (kind === 'directory')
+    return {
+      address: shown,
+      onStoreDisk: config.store.kind === 'embedded',
+      of: (tenant) => directoryPlace(join(address.path, tenant)),
+      close: () => undefined,
+    }
+  const { openS3 } = await import('../tiles/s3/s3-place.ts').catch(missingPackage)
+  const { pathStyle, ...options } = section(config as Config, 'tiles')
+  const s3 = openS3({ bucket: address.bucket, ...options, pathStyle: pathStyle === 'true' })
+  const { prefix } = address
+  return {
+    address: shown,
+    onStoreDisk: false,
+    of: (tenant) => s3.place([prefix, tenant].filter((part) => part !== '').join('/')),
+    close: () => s3.close(),
+  }
+}
+
+function missingPackage(cause: unknown): never {
+  if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause
+  throw new Error(
+    'tiles in S3 need the package @aws-sdk/client-s3: install it beside countersign (npm install @aws-sdk/client-s3)',
+    { cause },
+  )
+}
+
+/** Publishes the tiles of all tenants while the gateway runs. */
+export interface TilesWriter {
+  /** Called when a record of the tenant has become durable. */
+  noted(tenant: string): void
+  /** The age of the oldest signed record that is not in tiles, and the tenants whose tiles stopped. */
+  readings(): TilesReadings
+  close(): Promise<void>
+}
+
+export const NO_TILES: TilesWriter = {
+  noted: () => undefined,
+  readings: () => ({ lagMs: 0, stopped: new Map() }),
+  close: () => Promise.resolve(),
+}
+
+export interface WriterParts {
+  readonly identity: LogIdentity
+  readonly watch: Pick<LossWatch, 'requireSameStore'>
+  readonly log: Pick<Logger, 'error'>
+  /** Time between two rounds, ms. */
+  readonly everyMs: number | undefined
+}
+
+const EVERY_MS = 5_000
+/** The number of rounds between two looks at all tenants: other instances write records, too. */
+const LOOK_AT_ALL_EVERY = 12
+/** Time until the next attempt after a stop, ms. */
+const STOPPED_MS = 600_000
+/** Time that a shutdown waits for a slow place, ms. */
+const CLOSE_MS = 2_000
+
+export const startTiles = (deps: Deps, places: Places | undefined, parts: WriterParts): TilesWriter =>
+  places === undefined ? NO_TILES : new Writer(deps, places, parts)
+
+interface State {
+  readonly since?: number | undefined
+  readonly stop?: { readonly reason: Stop; readonly at: number } | undefined
+}
+
+class Writer implements TilesWriter {
+  readonly #deps: Deps
+  readonly #places: Places
+  readonly #parts: WriterParts
+  readonly #tiles: Tiles
+  readonly #end = new AbortController()
+  readonly #states = new Map<string, State>()
+  readonly #noted = new Set<string>()
+  readonly #sayTrouble: (error: unknown) => void
+  #rounds = 0
+  #timer: NodeJS.Timeout | undefined
+  #running = Promise.resolve()
+
+  constructor(deps: Deps, places: Places, parts: WriterParts) {
+    this.#deps = deps
+    this.#places = places
+    this.#parts = parts
+    this.#tiles = {
+      identity: parts.identity,
+      address: places.address,
+      placeOf: (tenant) => places.of(tenant),
+    }
+    this.#sayTrouble = saysTrouble(parts.log, 'tiles cannot be published now')
+    this.#plan()
+  }
+
+  noted(tenant: string): void {
+    this.#noted.add(tenant)
+  }
+
+  readings(): TilesReadings {
+    const states = [...this.#states.values()]
+    const since = Math.min(...states.map(({ since = Infinity }) => since))
+    const stopped = new Map<Stop, number>()
+    for (const { stop } of states)
+      if (stop !== undefined) stopped.set(stop.reason, (stopped.get(stop.reason) ?? 0) + 1)
+    return { lagMs: since === Infinity ? 0 : Math.max(0, this.#deps.store.now() - since), stopped }
+  }
+
+  async close(): Promise<void> {
+    this.#end.abort()
+    clearTimeout(this.#timer)
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, CLOSE_MS)
+    })
+    await Promise.race([this.#running, late])
+    clearTimeout(timer)
+    this.#places.close()
+  }
+
+  #plan(): void {
+    this.#timer = setTimeout(() => {
+      this.#running = this.#round().then(() => {
+        if (!this.#end.signal.aborted) this.#plan()
+      })
+    }, this.#parts.everyMs ?? EVERY_MS)
+  }
+
+  async #round(): Promise<void> {
+    try {
+      await this.#parts.watch.requireSameStore()
+      const all = this.#rounds++ % LOOK_AT_ALL_EVERY === 0
+      const tenants = all ? [SYSTEM, ...(await listTenants(this.#deps))] : [...this.#noted]
+      for (const tenant of tenants) {
+        if (this.#end.signal.aborted) return
+        await this.#publish(tenant).catch((error: unknown) => this.#failed(tenant, error))
+      }
+    } catch (error) {
+      this.#sayTrouble(error)
+    }
+  }
+
+  /** Publishes all that is due. */
+  async #publish(tenant: string): Promise<void> {
+    const { stop } = this.#states.get(tenant) ?? {}
+    if (stop !== undefined && this.#deps.store.now() - stop.at < STOPPED_MS) return
+    let isDoubtful = stop !== undefined || !this.#states.has(tenant)
+    for (let size = -1; ;) {
+      const { isDue, published } = await this.#look(tenant, isDoubtful)
+      // another writer has the lease when there is no progress
+      if (!isDue || published === size || this.#mustWait()) return
+      isDoubtful = false
+      size = published
+      await publishTiles(this.#deps, this.#tiles, tenant, this.#end.signal)
+    }
+  }
+
+  async #look(tenant: string, isDoubtful: boolean): Promise<Pick<Behind, 'isDue' | 'published'>> {
+    this.#noted.delete(tenant)
+    const { since, published, ...behind } = await lookAtTiles(this.#deps, this.#tiles, tenant)
+    const isDue = behind.isDue || (isDoubtful && (await this.#differs(tenant, published)))
+    this.#states.set(tenant, { since, stop: isDue ? this.#states.get(tenant)?.stop : undefined })
+    if (since !== undefined) this.#noted.add(tenant)
+    return { isDue, published }
+  }
+
+  /** True while this gateway ends, or the rest of the disk is for the store. */
+  #mustWait(): boolean {
+    const isShort = this.#places.onStoreDisk && this.#deps.store.shortOfRoom() !== undefined
+    return isShort || this.#end.signal.aborted
+  }
+
+  /** True when the place has more or fewer records than were published: the store may have gone back. */
+  async #differs(tenant: string, published: number): Promise<boolean> {
+    const found = await readNote(this.#places.of(tenant))
+    return (found === undefined ? 0 : sizeIn(found.note)) !== published
+  }
+
+  #failed(tenant: string, error: unknown): void {
+    const { since, stop } = this.#states.get(tenant) ?? {}
+    if (this.#end.signal.aborted) return
+    this.#noted.add(tenant)
+    if (!(error instanceof TilesStopped)) return this.#sayTrouble(error)
+    if (stop?.reason !== error.stop)
+      this.#parts.log.error(
+        { tenant, reason: error.stop, err: error },
+        'the tiles of a tenant have stopped (docs/runbooks/CountersignTilesStopped.md); decisions and evidence continue',
+      )
+    this.#states.set(tenant, { since, stop: { reason: error.stop, at: this.#deps.store.now() } })
+  }
+}

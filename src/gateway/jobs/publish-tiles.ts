@@ -1,0 +1,237 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { verifierKey } from '../../domain/checkpoint.ts'
+import { WIDTH } from '../../tiles/layout.ts'
+import { type Place, PlaceUnavailable } from '../../tiles/place.ts'
+import { readNote } from '../../tiles/log.ts'
+import { TilesStopped } from '../../tiles/stops.ts'
+import { type Publication, publish, type Published, removeOutgrown } from '../../tiles/publish.ts'
+import type { Deps } from '../core/deps.ts'
+import { INDEX } from '../core/indexes.ts'
+import { FIRST_PAGE, nextPageSize } from '../core/page-size.ts'
+import { type CheckpointRecord, put, read, type TilesRecord, unchanged } from '../core/records.ts'
+import { readConfirmed, storeCall, transact } from '../core/transact.ts'
+import { type LogIdentity, originOf } from './checkpoints.ts'
+
+/*
+ * Publishes a tenant's signed evidence as tiles (docs/decisions/0035-tiles.md). One instance writes at a time, under
+ * the lease in the record `tiles`. Decisions never wait for that.
+ */
+
+export interface Tiles {
+  readonly identity: LogIdentity
+  /** The address of all logs, as the settings name it. */
+  readonly address: string
+  readonly placeOf: (tenant: string) => Place
+}
+
+const HEAD = 'head'
+/** A partial bundle is published when its oldest new record has this age, ms. */
+const PARTIAL_AFTER_MS = 60_000
+/** Most records of one publication, if there is a checkpoint at most so far ahead. */
+const MOST_RECORDS = 65_536
+const LEASE_MS = 300_000
+/** The writer renews its lease after this time, ms. */
+const RENEW_MS = 60_000
+const PAGE = 100
+/** Pause between two pages, because decisions come first. */
+const PAUSE_MS = 2
+
+/** The tiles of a tenant, compared with its signed evidence. */
+export interface Behind {
+  /** The number of published records. */
+  readonly published: number
+  /** The time of the oldest signed record that is not in tiles, ms since 1970; absent if all are. */
+  readonly since?: number
+  /** True when a bundle is full, or a record has waited long enough. */
+  readonly isDue: boolean
+}
+
+/** Compares the tiles of a tenant with its newest checkpoint, by the store alone. */
+export async function lookAtTiles(deps: Deps, tiles: Tiles, tenant: string): Promise<Behind> {
+  const newest = await storeCall(() => newestOf(deps, tenant))
+  const known = await storeCall(() => read(deps.store, tenant, 'tiles', HEAD))
+  const { size = 0 } = publishedAt(tiles, known) ?? {}
+  if (newest === undefined || newest.size === size) return { published: size, isDue: false }
+  const [oldest] = await storeCall(() => deps.store.events(tenant, size, 1))
+  const since = oldest === undefined ? deps.store.now() : timeOf(oldest.body)
+  const isFull = Math.floor(newest.size / WIDTH) > Math.floor(size / WIDTH)
+  return { published: size, since, isDue: isFull || deps.store.now() - since >= PARTIAL_AFTER_MS }
+}
+
+const timeOf = (record: string): number => Date.parse((JSON.parse(record) as { readonly at: string }).at)
+
+/** The published part, if it is at the address of the settings. */
+function publishedAt(
+  { address }: Tiles,
+  known: { readonly value: TilesRecord } | undefined,
+): TilesRecord | undefined {
+  return known?.value.place === address ? known.value : undefined
+}
+
+/**
+ * Publishes new records of a tenant. Does nothing while another instance has the lease.
+ *
+ * @param stop ends the work; the next call continues
+ * @throws TilesStopped; PlaceUnavailable; GatewayError of the store
+ */
+export async function publishTiles(
+  deps: Deps,
+  tiles: Tiles,
+  tenant: string,
+  stop: AbortSignal,
+): Promise<void> {
+  const lease = await takeLease(deps, tiles, tenant)
+  if (lease === undefined) return
+  const { known } = lease
+  const place = tiles.placeOf(tenant)
+  let published: Published | undefined
+  try {
+    const [newest] = await readConfirmed(deps, tenant, async () => {
+      const found = await newestOf(deps, tenant)
+      return found === undefined ? [] : [found]
+    })
+    if (newest === undefined) await requireNothing(place)
+    else published = await publish(publicationOf(deps, tiles, { tenant, place, newest, lease, stop }))
+  } finally {
+    await endLease(deps, tenant, lease, published)
+  }
+  if (published !== undefined) await removeOutgrown(place, Math.min(known.before, known.size), published.size)
+}
+
+/** Requires an empty place for a store that has signed nothing. @throws TilesStopped */
+async function requireNothing(place: Place): Promise<void> {
+  if ((await readNote(place)) !== undefined)
+    throw new TilesStopped('store_behind', `${place.name} has a log, but the store has signed nothing`)
+}
+
+async function newestOf(deps: Deps, tenant: string): Promise<CheckpointRecord | undefined> {
+  return checkpointIn(deps, tenant, { reverse: true, limit: 1 })
+}
+
+async function checkpointIn(
+  deps: Deps,
+  tenant: string,
+  bounds: Parameters<Deps['store']['range']>[2],
+): Promise<CheckpointRecord | undefined> {
+  const [entry] = await deps.store.range(tenant, INDEX.checkpoints, bounds)
+  return entry && (await read(deps.store, tenant, 'checkpoint', entry.member))?.value
+}
+
+interface Lease {
+  readonly by: string
+  until: number
+  /** The record when the lease began. */
+  readonly known: TilesRecord
+}
+
+interface Work {
+  readonly tenant: string
+  readonly place: Place
+  readonly newest: CheckpointRecord
+  readonly lease: Lease
+  readonly stop: AbortSignal
+}
+
+function publicationOf(
+  deps: Deps,
+  { identity }: Tiles,
+  { tenant, place, newest, lease, stop }: Work,
+): Publication {
+  const verifier = verifierKey(originOf(identity, tenant), identity.key.public)
+  const { note, size } = lease.known
+  return {
+    place,
+    verifier,
+    newest: newest.size,
+    next: (from) => nextAfter(deps, tenant, newest, from),
+    records: (after) => recordsAfter(deps, tenant, after),
+    requireLease: async () => {
+      if (stop.aborted) throw new PlaceUnavailable('this gateway ends')
+      if (deps.store.now() < lease.until - LEASE_MS + RENEW_MS) return
+      lease.until = await renewLease(deps, tenant, lease.by)
+    },
+    ...(note === undefined ? {} : { published: { note, size } }),
+  }
+}
+
+/** A checkpoint that one publication can reach, or the next one after the records of the place. */
+async function nextAfter(
+  deps: Deps,
+  tenant: string,
+  newest: CheckpointRecord,
+  from: number,
+): Promise<CheckpointRecord> {
+  if (newest.size <= from + MOST_RECORDS) return newest
+  const reachable = { min: from + 1, max: from + MOST_RECORDS, reverse: true, limit: 1 }
+  return (
+    (await checkpointIn(deps, tenant, reachable)) ??
+    (await checkpointIn(deps, tenant, { min: from + 1, limit: 1 })) ??
+    newest
+  )
+}
+
+async function* recordsAfter(deps: Deps, tenant: string, after: number): AsyncGenerator<readonly Buffer[]> {
+  let page = FIRST_PAGE
+  for (let at = after; ;) {
+    const events = await storeCall(() => deps.store.events(tenant, at, page))
+    if (events.length === 0) return
+    at += events.length
+    yield events.map(({ body }) => Buffer.from(body))
+    page = nextPageSize(page, events, PAGE)
+    await pause(PAUSE_MS)
+  }
+}
+
+/** Takes the lease of the tenant's log. Returns undefined while another writer has it. */
+async function takeLease(deps: Deps, tiles: Tiles, tenant: string): Promise<Lease | undefined> {
+  const by = deps.nextId()
+  const { answer } = await transact(deps, tenant, async () => {
+    const found = await read(deps.store, tenant, 'tiles', HEAD)
+    const now = deps.store.now()
+    if (found?.value.lease !== undefined && found.value.lease.until > now) return { answer: undefined }
+    const known = publishedAt(tiles, found) ?? { place: tiles.address, size: 0, before: 0 }
+    const until = now + LEASE_MS
+    return {
+      answer: { by, until, known },
+      guards: [unchanged('tiles', HEAD, found)],
+      writes: [put('tiles', HEAD, { ...known, lease: { by, until } })],
+    }
+  })
+  return answer
+}
+
+/** Returns the new end of the lease. @throws PlaceUnavailable when another writer has it */
+async function renewLease(deps: Deps, tenant: string, by: string): Promise<number> {
+  const { answer } = await transact(deps, tenant, async () => {
+    const found = await read(deps.store, tenant, 'tiles', HEAD)
+    if (found?.value.lease?.by !== by) throw new PlaceUnavailable('another writer took the lease of the log')
+    const until = deps.store.now() + LEASE_MS
+    return {
+      answer: until,
+      guards: [unchanged('tiles', HEAD, found)],
+      writes: [put('tiles', HEAD, { ...found.value, lease: { by, until } })],
+    }
+  })
+  return answer
+}
+
+/** Ends the lease, and commits the published size. A writer that lost its lease commits nothing. */
+async function endLease(
+  deps: Deps,
+  tenant: string,
+  { by, known }: Lease,
+  published: Published | undefined,
+): Promise<void> {
+  await transact(deps, tenant, async () => {
+    const found = await read(deps.store, tenant, 'tiles', HEAD)
+    if (found?.value.lease?.by !== by) return { answer: undefined }
+    const { lease: _, ...kept } = known
+    const { place, size: before } = known
+    const now = published === undefined || published.size < before ? kept : { place, before, ...published }
+    return {
+      answer: undefined,
+      guards: [unchanged('tiles', HEAD, found)],
+      writes: [put('tiles', HEAD, now)],
+    }
+  })
+}

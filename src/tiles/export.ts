@@ -1,0 +1,55 @@
+import { type Part, WIDTH } from './layout.ts'
+import { hashOfRange, readHashes, readRecords } from './log.ts'
+import type { Place } from './place.ts'
+import { type LeafPlace, pathRanges } from '../domain/merkle-path.ts'
+
+/** Bundles that are read at the same time, because a bucket takes long for each of them. */
+const AHEAD = 8
+
+/**
+ * Yields the records of a log from number `after` + 1 to `size` as lines of an export (docs/evidence.md), one bundle
+ * after another. The hash of a line comes from the tile, so that a reader compares it with the record.
+ *
+ * @throws BadTile
+ */
+export async function* exportLines(place: Place, size: number, after = 0): AsyncGenerator<Uint8Array> {
+  const waiting: Promise<Buffer>[] = []
+  for (let index = Math.floor(after / WIDTH); ; index++) {
+    if (index * WIDTH < size) {
+      const lines = linesOf(place, { index, width: Math.min(WIDTH, size - index * WIDTH) }, after)
+      // its turn reports a failure
+      lines.catch(() => undefined)
+      waiting.push(lines)
+      if (waiting.length < AHEAD) continue
+    }
+    const next = waiting.shift()
+    if (next === undefined) return
+    yield await next
+  }
+}
+
+async function linesOf(place: Place, part: Part, after: number): Promise<Buffer> {
+  const records = await readRecords(place, part)
+  const hashes = await readHashes(place, 0, part)
+  const before = part.index * WIDTH
+  const lines = records.map((record, i) => lineOf(before + i + 1, hashes[i] ?? '', record))
+  return Buffer.concat(lines.slice(Math.max(0, after - before)))
+}
+
+function lineOf(number: number, hash: string, record: Buffer): Buffer {
+  const head = `{"number":${number},"leaf_hash":"${hash}","record":`
+  return Buffer.concat([Buffer.from(head), record, Buffer.from('}\n')])
+}
+
+/** One record, and the hashes that prove it, from the few tiles that hold them. @throws BadTile */
+export async function readProved(
+  place: Place,
+  { index, size }: LeafPlace,
+): Promise<{ readonly record: string; readonly path: readonly string[] }> {
+  const bundle = Math.floor(index / WIDTH)
+  const part: Part = { index: bundle, width: Math.min(WIDTH, size - bundle * WIDTH) }
+  const record = (await readRecords(place, part))[index - bundle * WIDTH]
+  const path: string[] = []
+  for (const range of pathRanges({ index, size })) path.push(await hashOfRange(place, range, size))
+  return { record: String(record), path }
+}

@@ -1,0 +1,217 @@
+import type { Checkpoint } from '../domain/checkpoint.ts'
+import { encodeBundle, encodeHashes, MOST_RECORD_BYTES } from './bundle.ts'
+import {
+  bundlesOf,
+  CHECKPOINT,
+  EMPTY_EDGE,
+  grow,
+  outgrownFolders,
+  partialTiles,
+  pathOf,
+  type RightEdge,
+  rootOfEdge,
+  type Tile,
+  wholeBundles,
+  WIDTH,
+} from './layout.ts'
+import { leafOf, openNote, type PlacedNote, readEdge, readNote, readRecords } from './log.ts'
+import { TilesStopped } from './stops.ts'
+import { BadTile, createContent, type Place, PlaceUnavailable, requireContent } from './place.ts'
+
+/** The records of a log in order, in chunks. */
+export type ReadRecords = (after: number) => AsyncIterable<readonly Buffer[]>
+
+/** A log in the store, and its place. One caller has this log at a time. */
+export interface Publication {
+  readonly place: Place
+  readonly verifier: string
+  /** The note that the last publication here left; absent before the first. Another key may have signed it. */
+  readonly published?: Published
+  /** The size of the store's newest checkpoint, which is durable on its replicas. */
+  readonly newest: number
+  /** The checkpoint to publish next for a place of this size, with its note. It may be older than the newest. */
+  next(size: number): Promise<Published & { readonly root: string }>
+  readonly records: ReadRecords
+  /** Ends the work, with an error, when this caller has the log no longer. Called before each change. */
+  requireLease(): Promise<void>
+}
+
+export interface Published {
+  readonly note: string
+  readonly size: number
+}
+
+/**
+ * Publishes new records of a log, in the order of docs/decisions/0035-tiles.md. The checkpoint of the place names no
+ * record before its files are durable and were read back.
+ *
+ * @returns the note in the place
+ * @throws TilesStopped; PlaceUnavailable, after which the next call continues
+ */
+export async function publish(publication: Publication): Promise<Published> {
+  const { place } = publication
+  try {
+    const { edge, found } = await readPlace(publication)
+    const next = await requireSameHistory(publication, edge)
+    // a writer that was killed before its commit may have left the note without a sync
+    const isLeft = found !== undefined && edge.size > (publication.published?.size ?? 0)
+    const { note, size } = isLeft ? { note: found.note, size: edge.size } : next
+    if (size > edge.size) await writeFiles(publication, edge, next)
+    await publication.requireLease()
+    if (!(await place.replace(CHECKPOINT, Buffer.from(note), found?.version)))
+      throw new PlaceUnavailable(`another writer replaced \`${CHECKPOINT}\` in ${place.name}`)
+    return { note, size }
+  } catch (error) {
+    if (!(error instanceof BadTile)) throw error
+    throw new TilesStopped('damaged', error.message, { cause: error })
+  }
+}
+
+interface PlaceState {
+  readonly edge: RightEdge
+  readonly found?: PlacedNote
+}
+
+/** Reads the checkpoint of the place, and its right edge, which must give the signed root. */
+async function readPlace({ place, verifier, published, newest }: Publication): Promise<PlaceState> {
+  const found = await readNote(place)
+  requireKept(place, published, found?.note)
+  if (found === undefined) return { edge: EMPTY_EDGE }
+  const checkpoint =
+    found.note === published?.note ? checkpointIn(found.note) : openNote(place, found.note, verifier)
+  const { size } = checkpoint
+  if (newest < size)
+    throw new TilesStopped(
+      'store_behind',
+      `${place.name} has ${size} records, but the store has signed only ${newest}`,
+    )
+  return { edge: await readEdge(place, checkpoint), found }
+}
+
+function requireKept(place: Place, published: Published | undefined, note: string | undefined): void {
+  const size = note === undefined ? 0 : (checkpointIn(note)?.size ?? 0)
+  if (published !== undefined && size < published.size)
+    throw new TilesStopped(
+      'place_behind',
+      `${place.name} has ${size} records, but ${published.size} were published there`,
+    )
+}
+
+/** The size and root in a note whose signature was checked when it was published. */
+function checkpointIn(note: string): Pick<Checkpoint, 'size' | 'root'> {
+  const [, size = '', root = ''] = note.split('\n')
+  return { size: Number(size), root: Buffer.from(root, 'base64').toString('hex') }
+}
+
+/** The next publication: a signed size, and the tiles from the place's size up to it. */
+interface Next extends Published {
+  readonly root: string
+  readonly after: RightEdge
+  readonly full: readonly Tile[]
+}
+
+/** Requires the records of the store to continue the log of the place. Nothing is written before that. */
+async function requireSameHistory(publication: Publication, edge: RightEdge): Promise<Next> {
+  const { place } = publication
+  const next = await publication.next(edge.size)
+  const full: Tile[] = []
+  let after = edge
+  for await (const records of readUpTo(publication, edge.size, next.size)) {
+    for (const [i, record] of records.entries()) requireShort(record, after.size + i + 1)
+    const grownBy = grow(after, records.map(leafOf))
+    full.push(...grownBy.full)
+    after = grownBy.edge
+  }
+  if (rootOfEdge(after) === next.root) return { ...next, after, full }
+  const what = `the store has other records than ${place.name}, which has ${edge.size}`
+  throw new TilesStopped('forked', `${what}: together they do not give the signed root of ${next.size}`)
+}
+
+function requireShort({ length }: Buffer, number: number): void {
+  if (length <= MOST_RECORD_BYTES) return
+  const what = `record ${number} has ${length} bytes, and an entry of a bundle at most ${MOST_RECORD_BYTES}`
+  throw new TilesStopped('long_record', what)
+}
+
+async function* readUpTo(
+  { records }: Publication,
+  after: number,
+  size: number,
+): AsyncGenerator<readonly Buffer[]> {
+  let at = after
+  if (at === size) return
+  for await (const chunk of records(after)) {
+    yield chunk.slice(0, size - at)
+    at += chunk.length
+    if (at >= size) return
+  }
+  throw new PlaceUnavailable(`the store has ${at} of ${size} records now`)
+}
+
+/** Writes bundles, then tiles from level 0 upwards, and reads all of them back. */
+async function writeFiles(publication: Publication, edge: RightEdge, next: Next): Promise<void> {
+  const { place } = publication
+  await writeBundles(publication, edge, next)
+  for (const { path, hashes } of [...next.full, ...partialTiles(next.after, edge.size)]) {
+    await publication.requireLease()
+    await createContent(place, path, encodeHashes(hashes))
+  }
+  await readBack(publication, edge, next)
+}
+
+async function writeBundles(publication: Publication, edge: RightEdge, next: Next): Promise<void> {
+  const { place } = publication
+  const parts = bundlesOf(edge.size, next.size).values()
+  let waiting = await partialBundle(place, edge)
+  const write = async (count: number): Promise<void> => {
+    const part = parts.next().value
+    if (part?.width !== count) throw new TypeError('a bundle of the wrong width')
+    await publication.requireLease()
+    await createContent(place, pathOf('entries', part), encodeBundle(waiting.slice(0, count)))
+    waiting = waiting.slice(count)
+  }
+  for await (const records of readUpTo(publication, edge.size, next.size)) {
+    waiting.push(...records)
+    while (waiting.length >= WIDTH) await write(WIDTH)
+  }
+  if (waiting.length > 0) await write(waiting.length)
+}
+
+/** The records of the partial bundle, which must have the hashes of the right edge. */
+async function partialBundle(place: Place, { size, levels }: RightEdge): Promise<Buffer[]> {
+  const width = size % WIDTH
+  if (width === 0) return []
+  const records = await readRecords(place, { index: Math.floor(size / WIDTH), width })
+  requireLeaves(place, records, levels[0] ?? [])
+  return records
+}
+
+function requireLeaves(place: Place, records: readonly Buffer[], leaves: readonly string[]): void {
+  if (records.some((record, i) => leafOf(record) !== leaves[i]))
+    throw new BadTile(`a bundle in ${place.name} has other records than its tile of hashes`)
+}
+
+/** Reads the written files from the place, and hashes them to the root that was signed. */
+async function readBack(publication: Publication, before: RightEdge, next: Next): Promise<void> {
+  const { place } = publication
+  let edge = wholeBundles(before)
+  const check = async ({ path, hashes }: Tile): Promise<void> =>
+    requireContent(place, path, encodeHashes(hashes))
+  for (const part of bundlesOf(edge.size, next.size)) {
+    await publication.requireLease()
+    const grownBy = grow(edge, (await readRecords(place, part)).map(leafOf))
+    for (const tile of grownBy.full) await check(tile)
+    edge = grownBy.edge
+  }
+  for (const tile of partialTiles(edge, before.size)) await check(tile)
+  if (rootOfEdge(edge) !== next.root)
+    throw new BadTile(
+      `the files that were written to ${place.name} do not give the root of ${next.size} records`,
+    )
+}
+
+/** Deletes partial files of the log since it had `before` records, if their full files are published. */
+export async function removeOutgrown(place: Place, before: number, size: number): Promise<void> {
+  for (const folder of outgrownFolders(before, size))
+    for (const path of await place.list(folder)) await place.remove(path)
+}

@@ -1,0 +1,151 @@
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3'
+import { isPacked, type Place, PlaceUnavailable, type StoredFile } from '../place.ts'
+
+/*
+ * Only `import()` loads this file, when the tiles are in S3. Its package is an optional peer. The package
+ * finds credentials itself: in variables, in files, or by the role of the machine.
+ */
+const CONNECT_MS = 3_000
+const REQUEST_MS = 15_000
+const ATTEMPTS = 3
+
+export interface S3Options {
+  readonly bucket: string
+  /** A server other than Amazon's. */
+  readonly endpoint?: string
+  readonly region?: string
+  /** True for a server that expects the bucket in the path, not in the name of the host. */
+  readonly pathStyle: boolean
+}
+
+/** A client for all places of a bucket. */
+export interface S3 {
+  /** The place below a prefix of the bucket, such as `logs/acme`. */
+  place(prefix: string): Place
+  close(): void
+}
+
+/** The region that a request names where neither the setting nor the environment names one. */
+const NO_REGION = 'us-east-1'
+
+export function openS3({ bucket, endpoint, region, pathStyle }: S3Options): S3 {
+  const client = new S3Client({
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(region !== undefined ? { region } : endpoint !== undefined ? { region: NO_REGION } : {}),
+    forcePathStyle: pathStyle,
+    maxAttempts: ATTEMPTS,
+    // hashes of the log protect the content, and other servers do not know these headers
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: CONNECT_MS,
+      requestTimeout: REQUEST_MS,
+      throwOnRequestTimeout: true,
+    },
+  })
+  return {
+    place: (prefix) => new S3Place(client, bucket, prefix),
+    close: () => client.destroy(),
+  }
+}
+
+class S3Place implements Place {
+  readonly name: string
+  readonly #client: S3Client
+  readonly #bucket: string
+  readonly #prefix: string
+
+  constructor(client: S3Client, bucket: string, prefix: string) {
+    this.#client = client
+    this.#bucket = bucket
+    this.#prefix = prefix === '' ? '' : `${prefix}/`
+    this.name = `\`s3://${bucket}/${prefix}\``
+  }
+
+  async read(path: string): Promise<StoredFile | undefined> {
+    return this.#do(async () => {
+      const { Body, ETag = '' } = await this.#client.send(new GetObjectCommand(this.#at(path)))
+      return { bytes: Buffer.from((await Body?.transformToByteArray()) ?? []), version: ETag }
+    }, NOT_FOUND).then((found) => (found === REFUSED ? undefined : found))
+  }
+
+  create(path: string, stored: Uint8Array): Promise<boolean> {
+    return this.#put(path, stored, { IfNoneMatch: '*' })
+  }
+
+  replace(path: string, stored: Uint8Array, version: string | undefined): Promise<boolean> {
+    return this.#put(path, stored, version === undefined ? { IfNoneMatch: '*' } : { IfMatch: version })
+  }
+
+  async list(folder: string): Promise<string[]> {
+    const paths: string[] = []
+    let token: string | undefined
+    do {
+      const query = {
+        Bucket: this.#bucket,
+        Prefix: `${this.#prefix}${folder}/`,
+        ...(token === undefined ? {} : { ContinuationToken: token }),
+      }
+      const page = await this.#do(() => this.#client.send(new ListObjectsV2Command(query)), [])
+      if (page === REFUSED) break
+      paths.push(...(page.Contents ?? []).map(({ Key = '' }) => Key.slice(this.#prefix.length)))
+      token = page.NextContinuationToken
+    } while (token !== undefined)
+    return paths.sort()
+  }
+
+  async remove(path: string): Promise<void> {
+    await this.#do(() => this.#client.send(new DeleteObjectCommand(this.#at(path))), NOT_FOUND)
+  }
+
+  #at(path: string): { readonly Bucket: string; readonly Key: string } {
+    return { Bucket: this.#bucket, Key: `${this.#prefix}${path}` }
+  }
+
+  async #put(
+    path: string,
+    stored: Uint8Array,
+    condition: { readonly IfNoneMatch: string } | { readonly IfMatch: string },
+  ): Promise<boolean> {
+    const put = new PutObjectCommand({
+      ...this.#at(path),
+      ...condition,
+      Body: stored,
+      ContentType: path.startsWith('tile/') ? 'application/octet-stream' : 'text/plain; charset=utf-8',
+      ...(isPacked(path) ? { ContentEncoding: 'gzip' } : {}),
+    })
+    return (await this.#do(() => this.#client.send(put), REFUSED_CONDITION)) !== REFUSED
+  }
+
+  /** Returns `REFUSED` for an answer with one of these statuses. @throws PlaceUnavailable for any other failure */
+  async #do<T>(work: () => Promise<T>, expected: readonly number[]): Promise<T | typeof REFUSED> {
+    try {
+      return await work()
+    } catch (error) {
+      const isExpected = expected.includes(statusOf(error)) && !/^NoSuchBucket$/.test((error as Error).name)
+      if (isExpected) return REFUSED
+      throw unavailable(this.name, error)
+    }
+  }
+}
+
+const REFUSED = Symbol('refused')
+const NOT_FOUND = [404]
+/** The object exists, has another version, or, for If-Match, is gone. */
+const REFUSED_CONDITION = [412, 404]
+
+function statusOf(error: unknown): number {
+  const { $metadata } = error as { readonly $metadata?: { readonly httpStatusCode?: number } }
+  return $metadata?.httpStatusCode ?? 0
+}
+
+function unavailable(name: string, cause: unknown): PlaceUnavailable {
+  const { name: code, message } = cause as Error
+  return new PlaceUnavailable(`${name} cannot be used: ${code}: ${message || 'no answer'}`, { cause })
+}

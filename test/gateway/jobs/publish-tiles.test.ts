@@ -1,0 +1,250 @@
+// @store each
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { signingKeyOf } from '../../../src/domain/checkpoint.ts'
+import { lookAtTiles } from '../../../src/gateway/jobs/publish-tiles.ts'
+import { WIDTH } from '../../../src/tiles/layout.ts'
+import { readEdge, readNote, readRecords, sizeIn } from '../../../src/tiles/log.ts'
+import { PlaceUnavailable } from '../../../src/tiles/place.ts'
+import { MINUTE } from '../../gateway-fixture.ts'
+import { Lab, TENANT, watched } from '../../tiles/lab.ts'
+
+let lab: Lab
+beforeEach(() => {
+  lab = new Lab()
+})
+afterEach(() => lab.dispose())
+
+const sizeOfPlace = async (): Promise<number> => sizeIn((await readNote(lab.placeAt()))?.note ?? '')
+
+/** The records in the bundles of the place, which must equal those of the store. */
+async function expectPublished(size: number): Promise<void> {
+  const { store } = await lab.on()
+  const note = (await readNote(lab.placeAt()))?.note ?? ''
+  const [, , root = ''] = note.split('\n')
+  expect(sizeIn(note)).toBe(size)
+  await readEdge(lab.placeAt(), { size, root: Buffer.from(root, 'base64').toString('hex') })
+  for (let index = 0; index * WIDTH < size; index++) {
+    const width = Math.min(WIDTH, size - index * WIDTH)
+    const records = await readRecords(lab.placeAt(), { index, width })
+    const stored = await store.events(TENANT, index * WIDTH, width)
+    expect(records.map(String)).toEqual(stored.map(({ body }) => body))
+  }
+}
+
+const stopped = (): Promise<unknown> =>
+  lab.publish().then(
+    () => 'published',
+    (error: { stop?: string }) => error.stop ?? error,
+  )
+
+describe('the tiles of a tenant', () => {
+  it('are published when a bundle is full, or when a record has waited for a minute', async () => {
+    const look = async () => {
+      const { isDue, published, since } = await lookAtTiles(await lab.on(), lab.tiles, TENANT)
+      return { isDue, published, waits: since === undefined ? undefined : lab.now - since }
+    }
+    expect(await look()).toEqual({ isDue: false, published: 0, waits: undefined })
+    await lab.add(WIDTH - 1)
+    expect(await look()).toMatchObject({ isDue: false, published: 0 })
+    await lab.add(1)
+    expect(await look()).toMatchObject({ isDue: true })
+    await lab.publish()
+    expect(await look()).toEqual({ isDue: false, published: WIDTH, waits: undefined })
+    await lab.add(1)
+    const start = lab.now
+    lab.now += MINUTE - 2
+    expect(await look()).toMatchObject({ isDue: false, published: WIDTH, waits: MINUTE - 1 })
+    lab.now = start + MINUTE
+    expect(await look()).toMatchObject({ isDue: true })
+    await lab.publish()
+    expect(await look()).toEqual({ isDue: false, published: WIDTH + 1, waits: undefined })
+    await expectPublished(WIDTH + 1)
+  })
+
+  it('have every record, whatever the steps in which the log grew', async () => {
+    let size = 0
+    for (const count of [1, 254, 1, 1, 43, 212, 700]) {
+      await lab.add(count)
+      size += count
+      await lab.publish()
+      await expectPublished(size)
+    }
+    // a partial file stays until its full one is published
+    expect(await lab.placeAt().list('tile/0')).toEqual([
+      'tile/0/000',
+      'tile/0/001',
+      'tile/0/002',
+      'tile/0/003',
+      'tile/0/004.p/188',
+    ])
+    expect(await lab.placeAt().list('tile/entries')).toHaveLength(5)
+    expect(await lab.placeAt().list('tile/1')).toHaveLength(3)
+  })
+
+  it('continue in steps when a long log begins', async () => {
+    await lab.add(30_000)
+    lab.now += 60 * MINUTE
+    await lab.add(60_000)
+    await lab.publish()
+    await lab.publish()
+    await expectPublished(90_000)
+  })
+
+  it('of one record with 60,000 bytes are published, and a longer record stops only them', async () => {
+    const around = JSON.stringify({ at: new Date(lab.now).toISOString(), n: 1, text: '' }).length
+    await lab.add(1, { text: 'x'.repeat(60_000 - around) })
+    await lab.publish()
+    await lab.add(1, { text: 'é'.repeat(30_000) })
+    expect(await stopped()).toBe('long_record')
+    await expectPublished(1)
+    await lab.add(1)
+    expect(await stopped()).toBe('long_record')
+  })
+
+  it('have one writer at a time; another one continues when its lease ends', async () => {
+    await lab.add(300)
+    let wake = (): void => undefined
+    const asleep = new Promise<void>((resolve) => {
+      wake = resolve
+    })
+    let reached = (): void => undefined
+    const paused = new Promise<void>((resolve) => {
+      reached = resolve
+    })
+    lab.wrap = (place) =>
+      watched(place, {
+        before: async (change) => {
+          if (change !== 'replace') return
+          reached()
+          await asleep
+        },
+      })
+    const slow = lab.publish()
+    await paused
+    lab.wrap = (place) => place
+    await lab.publish()
+    expect(await lab.placeAt().read('checkpoint')).toBeUndefined()
+    lab.now += 6 * MINUTE
+    await lab.add(300)
+    await lab.publish()
+    await expectPublished(600)
+    wake()
+    await expect(slow).rejects.toThrow(/another writer/)
+    await expectPublished(600)
+    expect(await lookAtTiles(await lab.on(), lab.tiles, TENANT)).toMatchObject({ published: 600 })
+  })
+
+  it('keep their lease while a slow place takes longer than it', async () => {
+    await lab.add(1_500)
+    lab.wrap = (place) => watched(place, { after: () => void (lab.now += 2 * MINUTE) })
+    await lab.publish()
+    await expectPublished(1_500)
+  })
+
+  it('end with the gateway, and the next one continues at once', async () => {
+    await lab.add(300)
+    await expect(lab.publish('data', AbortSignal.abort())).rejects.toThrow(/this gateway ends/)
+    await lab.publish()
+    await expectPublished(300)
+  })
+})
+
+describe('a place that fails', () => {
+  it.each(['before', 'after'] as const)(
+    'at any change (%s it happens): the next publication completes the same files',
+    async (when) => {
+      await lab.add(200)
+      await lab.publish()
+      await lab.add(400)
+      let changes = 0
+      let failAt = 0
+      lab.wrap = (place) =>
+        watched(place, {
+          [when]: () => {
+            if (++changes === failAt) throw new PlaceUnavailable('the cable was cut')
+          },
+        })
+      for (failAt = 1; changes >= failAt - 1; failAt++) {
+        changes = 0
+        // nothing before the checkpoint may change what readers see
+        const failed = await lab.publish().then(
+          () => false,
+          () => true,
+        )
+        if (!failed) break
+        expect([200, 600]).toContain(await sizeOfPlace())
+      }
+      await expectPublished(600)
+      expect(await lookAtTiles(await lab.on(), lab.tiles, TENANT)).toMatchObject({ published: 600 })
+    },
+  )
+})
+
+describe('tiles stop, and nothing is written,', () => {
+  const files = async (): Promise<string[]> => [
+    ...(await lab.placeAt().list('tile')),
+    (await readNote(lab.placeAt()))?.note ?? '',
+  ]
+
+  it.each([
+    ['store_behind', 500],
+    ['forked', 600],
+    ['forked', 900],
+  ])('when the store went back after publication (%s, with %i records)', async (stop, count) => {
+    await lab.add(600)
+    await lab.publish()
+    const before = await files()
+    await lab.add(count, { to: 'set-back', text: 'other' })
+    const found = await lab.publish('set-back').catch((error: { stop: string }) => error.stop)
+    expect(found).toBe(stop)
+    expect(await files()).toEqual(before)
+    await lab.add(300)
+    await lab.publish()
+    await expectPublished(900)
+  })
+
+  it('when the store was emptied', async () => {
+    await lab.add(600)
+    await lab.publish()
+    const found = await lab.publish('empty').catch((error: { stop: string }) => error.stop)
+    expect(found).toBe('store_behind')
+  })
+
+  it('when the place lost its files; another address begins anew', async () => {
+    await lab.add(300)
+    await lab.publish()
+    rmSync(join(lab.directory, 'tiles'), { recursive: true })
+    await lab.add(1)
+    expect(await stopped()).toBe('place_behind')
+    expect(await files()).toEqual([''])
+    lab.address = 'elsewhere'
+    await lab.publish()
+    await expectPublished(301)
+  })
+
+  it.each(['tile/0/001.p/44', 'tile/1/000.p/1', 'tile/entries/001.p/44.gz'])(
+    'when a file is missing: %s',
+    async (path) => {
+      await lab.add(300)
+      await lab.publish()
+      rmSync(join(lab.directory, 'tiles', TENANT, path))
+      await lab.add(1)
+      expect(await stopped()).toBe('damaged')
+    },
+  )
+
+  it('when another key signed the checkpoint; a new key of this log continues', async () => {
+    await lab.add(300)
+    await lab.publish()
+    lab.identity = { name: 'lab', key: signingKeyOf(Buffer.alloc(32, 2)) }
+    await lab.add(1)
+    await lab.publish()
+    await expectPublished(301)
+    await lab.add(1, { to: 'another' })
+    lab.identity = { name: 'other', key: lab.identity.key }
+    const found = await lab.publish('another').catch((error: { stop: string }) => error.stop)
+    expect(found).toBe('damaged')
+  })
+})

@@ -1,0 +1,46 @@
+import { createServer, request, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/**
+ * The fate of a request:
+ * - `pass`: the server answers
+ * - `refuse`: answers 503, and the server never sees it
+ * - `drop`: the connection ends before the server sees it
+ * - `swallow`: the server executes it, and the connection ends before its answer
+ */
+export type Fault = 'pass' | 'refuse' | 'drop' | 'swallow'
+
+export interface FaultProxy {
+  readonly url: string
+  /** Decides on each request. */
+  fault: (method: string, path: string) => Fault
+  close(): Promise<void>
+}
+
+/** A proxy before an HTTP server of this machine. It keeps the Host header, which the signature covers. */
+export async function startFaultProxy(to: number): Promise<FaultProxy> {
+  const server = createServer((incoming, answer) => {
+    const { method = '', url = '' } = incoming
+    const fault = proxy.fault(method, url)
+    if (fault === 'refuse') return void answer.writeHead(503).end()
+    if (fault === 'drop') return void incoming.socket.destroy()
+    const forwarded = request({ port: to, host: '127.0.0.1', method, path: url, headers: incoming.headers })
+    forwarded.on('error', () => incoming.socket.destroy())
+    forwarded.on('response', (found: IncomingMessage) => {
+      if (fault === 'swallow') return void found.resume().on('end', () => incoming.socket.destroy())
+      answer.writeHead(found.statusCode ?? 500, found.headers)
+      found.pipe(answer)
+    })
+    incoming.pipe(forwarded)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const proxy: FaultProxy = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    fault: () => 'pass',
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+  return proxy
+}
