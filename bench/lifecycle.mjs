@@ -4,7 +4,7 @@
  * window of ten days. Threads and disclosures end, so their bytes stay the same. The log grows, and one entry for each
  * task and tool, because a rule may read the whole history of a task.
  *
- * npm run build && node bench/lifecycle.mjs [calls]
+ * npm run build && node bench/lifecycle.mjs [calls] [embedded|redis]
  */
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,12 +23,18 @@ import { vote } from '../dist/gateway/review/vote.js'
 import { loadConfig } from '../dist/settings/config.js'
 import { openEmbeddedArchive } from '../dist/store/embedded/archive.js'
 import { openEmbeddedStore } from '../dist/store/embedded/store.js'
+import { parseRedisAddress } from '../dist/store/redis/address.js'
+import { openRedisArchive } from '../dist/store/redis/archive.js'
+import { openRedisStore } from '../dist/store/redis/store.js'
 import { plainPolicies } from './gateway.mjs'
+import { startRedis } from './redis-server.mjs'
 
-const [calls = 60_000] = process.argv.slice(2).map(Number)
+const [given = '60000', kind = 'embedded'] = process.argv.slice(2)
+const calls = Number(given)
 const DAY_MS = 24 * 3_600_000
 const [DAYS, WINDOW_DAYS] = [90, 10]
 const TOGETHER = 32
+const redis = kind === 'redis' ? await startRedis({ appendfsync: 'no' }) : undefined
 const directory = mkdtempSync(join(tmpdir(), 'countersign-bench-'))
 const data = join(directory, 'data')
 let now = Date.UTC(2027, 0, 1)
@@ -42,7 +48,16 @@ writeFileSync(
 )
 
 const { config } = loadConfig({
-  args: ['--port', '0', '--metrics-port', '0', '--policies', policies, '--store', `file:${data}`],
+  args: [
+    '--port',
+    '0',
+    '--metrics-port',
+    '0',
+    '--policies',
+    policies,
+    '--store',
+    redis?.url ?? `file:${data}`,
+  ],
   env: {
     COUNTERSIGN_ADMIN_KEY: 'an-admin-key-for-benchmarks-on-loopback-only',
     COUNTERSIGN_BUDGET_BYTES_PER_DAY: String(10 ** 12),
@@ -52,7 +67,10 @@ const NEVER_MS = 2 ** 30
 const start = () =>
   startApp(config, {
     log: pino({ level: 'silent' }),
-    openStore: () => openEmbeddedStore({ path: data, clock, minFreeBytes: 0 }),
+    openStore: () =>
+      redis === undefined
+        ? openEmbeddedStore({ path: data, clock, minFreeBytes: 0 })
+        : openRedisStore({ address: parseRedisAddress(redis.url), clock, durability: 'async' }),
     timerEveryMs: NEVER_MS,
     reportEveryMs: NEVER_MS,
     checkpointEveryMs: NEVER_MS,
@@ -105,7 +123,9 @@ async function due(deps) {
 }
 
 async function measured() {
-  const archive = await openEmbeddedArchive({ path: data, clock })
+  const archive = await (redis === undefined
+    ? openEmbeddedArchive({ path: data, clock })
+    : openRedisArchive({ address: parseRedisAddress(redis.url), clock, durability: 'async' }))
   try {
     const sums = { state: 0, disclosures: 0, evidence: 0 }
     for (const { kind, bytes } of await sizeOf(archive)) sums[kind in sums ? kind : 'state'] += bytes
@@ -113,6 +133,12 @@ async function measured() {
   } finally {
     await archive.close()
   }
+}
+
+/** The file of an embedded store; the memory of Redis. */
+async function storeBytes() {
+  if (redis === undefined) return statSync(join(data, 'store.mdb')).size
+  return Number(/used_memory:(\d+)/.exec(await redis.ask('INFO', 'memory'))?.[1])
 }
 
 const MB = (bytes) => Number((bytes / 1e6).toFixed(2))
@@ -143,7 +169,7 @@ try {
       'state, MB': MB(sums.state),
       'disclosures, MB': MB(sums.disclosures),
       'log, MB': MB(sums.evidence),
-      'file, MB': MB(statSync(join(data, 'store.mdb')).size),
+      'store, MB': MB(await storeBytes()),
       'resident, MB': MB(process.memoryUsage.rss()),
       'ready, ms': Math.round(performance.now() - opened),
       'us a call': Math.round((user + system) / (calls / (DAYS / WINDOW_DAYS))),
@@ -151,8 +177,9 @@ try {
     spent = process.cpuUsage()
   }
   await app.close()
-  console.log(`\nNode ${process.version}, embedded store`)
+  console.log(`\nNode ${process.version}, ${kind} store`)
   console.table(rows)
 } finally {
   rmSync(directory, { recursive: true })
+  await redis?.stop()
 }

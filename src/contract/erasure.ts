@@ -1,4 +1,4 @@
-/** Erasing data on the wire (docs/erase.md). Loaded only to generate schemas/openapi.json. */
+/** Erasing data on the wire (docs/how-to/erase-data.md). Loaded only to generate schemas/openapi.json. */
 import { Type, type Static } from 'typebox'
 import { LIMITS } from './limits.ts'
 

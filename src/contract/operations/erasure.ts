@@ -1,4 +1,4 @@
-/** The part of the admin API that erases data (docs/erase.md). */
+/** The part of the admin API that erases data (docs/how-to/erase-data.md). */
 import type { Operations } from '../operation.ts'
 
 export const ERASURE = {

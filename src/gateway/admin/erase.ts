@@ -19,8 +19,8 @@ import { put, read, revisionId, unchanged, unlessBroken } from '../core/records.
 import { type Plan, storeCall, transact } from '../core/transact.ts'
 
 /*
- * Erases what a selection names (docs/erase.md). A record of evidence comes first, as an intention that any later run
- * finishes. The log keeps its commitments, and each erased member leaves its hash.
+ * Erases what a selection names (docs/how-to/erase-data.md). A record of evidence comes first, as an intention that any
+ * later run finishes. The log keeps its commitments, and each erased member leaves its hash.
  */
 
 export interface Erasure {

@@ -5,7 +5,7 @@ import { erase, previewErasure } from '../../gateway/admin/erase.ts'
 import { finishErasure } from '../../gateway/jobs/erasing.ts'
 import { answer, type Handlers } from '../core/handler.ts'
 
-/** The handler of erasures (docs/erase.md). Only the admin key erases. */
+/** The handler of erasures (docs/how-to/erase-data.md). Only the admin key erases. */
 export const erasureHandlers: Handlers<typeof ERASURE> = {
   erase: async ({ gateway, body }) => {
     const { tenant, reason, preview = false } = body

@@ -16,7 +16,7 @@ import {
 } from '../../gateway-fixture.ts'
 import { type Place, Places } from '../../store/places.ts'
 
-/** `countersign erase` (docs/erase.md): what it names is gone from everywhere, and evidence still verifies. */
+/** `countersign erase` (docs/how-to/erase-data.md): the data is gone from everywhere, and evidence still verifies. */
 
 const places = new Places()
 afterAll(() => places.dispose())
