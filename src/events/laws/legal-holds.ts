@@ -12,7 +12,7 @@ import type { Ledger } from './ledger.ts'
 /* Legal holds (docs/data.md). */
 
 /** A number far above the legal holds of a tenant (LIMITS.LEGAL_HOLDS). The cost of a check grows with it. */
-const MOST_LEGAL_HOLDS = 10_000
+const MOST_LEGAL_HOLDS = 2_000
 
 interface LegalHoldDetails {
   readonly thread_id?: string | undefined
