@@ -27,6 +27,7 @@ const DEAR: Readonly<Record<string, readonly string[]>> = {
   diff: ['1'],
   'files-entered': [],
   http: ['0.05', '1', '2'],
+  lifecycle: ['200'],
   memory: ['20'],
   overload: ['1', '1'],
   policy: ['1'],

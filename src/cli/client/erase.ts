@@ -32,6 +32,9 @@ export const ERASE = command({
 Backups that were made before still contain the data.`,
 })
 
+/** A search reads the whole log, so it may take minutes. */
+const TIMEOUT_MS = 3_600_000
+
 /** `countersign erase`: shows the counts, asks, and erases. */
 export async function erase(args: readonly string[]): Promise<void> {
   const { values } = parse(ERASE, args)
@@ -39,10 +42,12 @@ export async function erase(args: readonly string[]): Promise<void> {
   const reach = reachAsAdmin(values.url)
   const api = createApi(reach.url, reach.key)
   if (!values.yes) {
-    console.error(`this erases ${textOf(await api.erase({ body: { ...body, preview: true } }))}`)
+    console.error(
+      `this erases ${textOf(await api.erase({ body: { ...body, preview: true }, timeoutMs: TIMEOUT_MS }))}`,
+    )
     if (!(await isConfirmed())) throw new CliFailure('nothing was erased')
   }
-  const erased = await api.erase({ body })
+  const erased = await api.erase({ body, timeoutMs: TIMEOUT_MS })
   if (values.json) return console.log(jsonOf(erased))
   console.log(`erased ${textOf(erased)}`)
   console.error(

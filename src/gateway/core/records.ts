@@ -13,7 +13,7 @@ import type { ApprovalToken } from '../../domain/token.ts'
 import type { Destination } from '../../domain/webhook.ts'
 import type { FiredRule, History } from '../../policy/language/snapshot.ts'
 import type { ReviewRequirement, Risk } from '../../domain/decision.ts'
-import type { Guard, Store, StoredRecord, Write } from '../../store/store.ts'
+import type { Guard, IndexEntry, Store, StoredRecord, Write } from '../../store/store.ts'
 import type { TraceContext } from './trace-context.ts'
 import type { Heading } from '../../domain/heading.ts'
 
@@ -81,15 +81,17 @@ export interface Records {
   readonly admin: HolderRecord
 }
 
-/** The steps that an erasure has still to do. */
+/** The steps that a part of an erasure has still to do. */
 export interface ErasureState {
   readonly selection: Selection
-  /** Threads to end and to delete. */
+  /** ms since 1970. A legal hold since then keeps the data that is still there. */
+  readonly begun_at: number
+  /** Threads to end and to delete. Some may be gone already. */
   readonly threads: readonly string[]
-  /** All threads of the selection. */
+  /** All threads of this part. */
   readonly deleted: readonly string[]
-  /** True when deliveries about the selection are deleted. */
-  readonly deliveries: boolean
+  /** Destinations whose deliveries are still to search, the first one after `after`. */
+  readonly deliveries: { readonly destinations: readonly string[]; readonly after?: IndexEntry }
   /** Records of evidence to rewrite, as pairs of first and last number. */
   readonly records: readonly Range[]
 }
@@ -200,6 +202,8 @@ export interface Comment {
 export interface DeliveryRecord {
   readonly destination: string
   readonly type: string
+  readonly agent_id?: string
+  readonly task_id?: string
   readonly thread_id?: string
   /** The exact text of every attempt. */
   readonly body: string

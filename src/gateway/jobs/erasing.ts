@@ -1,17 +1,20 @@
+import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { readDisclosures, withoutMembers } from '../../domain/disclosure.ts'
 import { contains, namesToErase, type Selection } from '../../domain/erasure.ts'
 import { TIMER } from '../../domain/evidence.ts'
 import type { Range } from '../../events/record/field.ts'
+import type { Holdable } from '../../domain/legal-hold.ts'
 import type { Thread } from '../../domain/thread.ts'
-import type { Write } from '../../store/store.ts'
+import type { Guard, Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { disclosedEvents } from '../core/disclosures.ts'
+import type { EvidenceRecord } from '../core/event-record.ts'
 import { ALL, neverPurge, purgeAt } from '../core/expiry-index.ts'
 import { freezesNow } from '../core/freezes.ts'
 import { INDEX } from '../core/indexes.ts'
 import { legalHoldsNow } from '../core/legal-holds.ts'
-import { put, read, type Records, remove, unchanged, type Versioned } from '../core/records.ts'
+import { put, read, type Records, remove, unchanged, unlessBroken, type Versioned } from '../core/records.ts'
 import { type Plan, storeCall, transact } from '../core/transact.ts'
 import { endOfReview } from '../thread/close-thread.ts'
 import { settleThread } from '../thread/settle-thread.ts'
@@ -26,40 +29,74 @@ type State = Records['erasure']
 
 /** Records of one commit. */
 const TOGETHER = 50
-/** Writes of one commit that deletes deliveries. */
-const MOST_WRITES = 2_000
+/** Deliveries that one step looks at. */
+const PAGE = 500
+/** Steps of one round of the timer. */
+const STEPS = 50
 /** Time after which another instance continues, ms. */
 const LEASE_MS = 5_000
 
-/** Finishes the erasure that has begun, if any. @throws GatewayError as `transact` does */
+/** Finishes the part that has begun, if any. @throws GatewayError as `transact` does */
 export async function finishErasure(deps: Deps, tenant: string): Promise<void> {
-  while ((await storeCall(() => read(deps.store, tenant, 'erasure', ALL))) !== undefined)
-    await transact(deps, tenant, () => eraseSome(deps, tenant))
+  while (await isUnfinished(deps, tenant)) await transact(deps, tenant, () => eraseSome(deps, tenant))
 }
 
-/** The timer's part: finishes the erasure of an instance that has ended. */
+/** The timer's part: some steps of the erasure of an instance that has ended. */
 export async function resumeErasure(deps: Deps, tenant: string): Promise<Plan<void>> {
-  await finishErasure(deps, tenant)
-  // another erasure may have begun meanwhile
-  const guards = [unchanged('erasure', ALL, undefined)]
-  return { answer: undefined, guards, writes: [neverPurge('erasure', ALL)] }
+  for (let steps = 0; steps < STEPS && (await isUnfinished(deps, tenant)); steps++)
+    await transact(deps, tenant, () => eraseSome(deps, tenant))
+  const known = await read(deps.store, tenant, 'erasure', ALL)
+  return {
+    answer: undefined,
+    guards: [unchanged('erasure', ALL, known)],
+    writes: [known === undefined ? neverPurge('erasure', ALL) : purgeAt('erasure', ALL, deps.store.now())],
+  }
 }
+
+const isUnfinished = async (deps: Deps, tenant: string): Promise<boolean> =>
+  (await storeCall(() => read(deps.store, tenant, 'erasure', ALL))) !== undefined
 
 /** Does the next step. */
 async function eraseSome(deps: Deps, tenant: string): Promise<Plan<void>> {
   const known = await read(deps.store, tenant, 'erasure', ALL)
   if (known === undefined) return { answer: undefined }
   const { threads, deliveries, records } = known.value
-  const [thread] = threads
-  if (thread !== undefined) return eraseThread(deps, tenant, known, thread)
-  if (!deliveries) return eraseDeliveries(deps, tenant, known)
-  const [range] = records
-  if (range !== undefined) return eraseRecords(deps, tenant, known, range)
+  const holds = await holdsSince(deps, tenant, known.value)
+  if (threads.length > 0) return eraseThread(deps, tenant, { known, holds })
+  const [destination] = deliveries.destinations
+  if (destination !== undefined) return eraseDeliveries(deps, tenant, { known, holds, destination })
+  if (records.length > 0) return eraseRecords(deps, tenant, { known, holds })
   return {
     answer: undefined,
     guards: [unchanged('erasure', ALL, known)],
     writes: [remove('erasure', ALL), neverPurge('erasure', ALL)],
   }
+}
+
+/** Legal holds since the part began, which keep the data that is still there. Earlier ones were checked before. */
+interface LaterHolds {
+  readonly keep: (data: Partial<Holdable>) => boolean
+  readonly guard: Guard
+}
+
+async function holdsSince(deps: Deps, tenant: string, { begun_at }: State): Promise<LaterHolds> {
+  const { all, guard } = await legalHoldsNow(deps, tenant)
+  const later = all.holds.filter(({ at }) => at >= begun_at)
+  return {
+    guard,
+    // data whose agent is not known any more may be the agent's
+    keep: (data) =>
+      later.some((hold) =>
+        (['thread_id', 'task_id', 'agent'] as const).every(
+          (name) => hold[name] === undefined || data[name] === undefined || hold[name] === data[name],
+        ),
+      ),
+  }
+}
+
+interface Step {
+  readonly known: Versioned<State>
+  readonly holds: LaterHolds
 }
 
 /** The plan with the next state of the erasure. */
@@ -81,40 +118,43 @@ function continued(
   }
 }
 
-/** Ends a thread that still waits, and deletes a thread that is over. */
-async function eraseThread(
-  deps: Deps,
-  tenant: string,
-  known: Versioned<State>,
-  id: string,
-): Promise<Plan<void>> {
-  const found = await read(deps.store, tenant, 'thread', id)
-  const rest = { threads: known.value.threads.slice(1) }
-  if (found === undefined) return continued(deps, known, rest, {})
-  const ended = await endOf(deps, found)
-  // no notices: a notice has the heading or the payload of the call
-  if (ended !== undefined) {
-    const { guards = [], writes = [], evidence = [] } = ended
-    return continued(deps, known, {}, { guards, writes, evidence })
+/** Ends the next thread if it still waits, and deletes it if it is over. */
+async function eraseThread(deps: Deps, tenant: string, { known, holds }: Step): Promise<Plan<void>> {
+  const { threads } = known.value
+  let looked = 0
+  let found: Versioned<Thread> | undefined
+  for (const id of threads.slice(0, PAGE)) {
+    looked += 1
+    found = await read(deps.store, tenant, 'thread', id)
+    if (found !== undefined) break
   }
-  const holds = await legalHoldsNow(deps, tenant)
-  // a legal hold that came after the erasure began keeps the thread
-  if (holds.over(found.value) !== undefined) return continued(deps, known, rest, { guards: [holds.guard] })
+  const rest = { threads: threads.slice(looked) }
+  if (found === undefined) return continued(deps, known, rest, {})
+  if (holds.keep(found.value)) return continued(deps, known, rest, { guards: [holds.guard] })
+  const ended = await endOf(deps, found)
+  const { guards = [], writes = [], evidence = [] } = ended ?? (await deletionPlan(deps, tenant, found))
+  const isGone = writes.some((write) => write.op === 'delete' && write.type === 'thread')
+  if (isGone) deps.threads.delete(found.value.thread_id)
+  // no notices: a notice has the heading or the payload of the call
+  const plan = { guards: [holds.guard, ...guards], writes, evidence }
+  return continued(deps, known, isGone ? rest : {}, plan)
+}
+
+async function deletionPlan(deps: Deps, tenant: string, found: Versioned<Thread>): Promise<Plan<void>> {
+  const { thread_id: id, created_at, approval } = found.value
   const forgotten = await read(deps.store, tenant, 'forgotten', ALL)
-  const opened_until = Math.max(forgotten?.value.opened_until ?? 0, found.value.created_at)
-  const { token_hash } = found.value.approval ?? {}
-  const deletion = await deletionOf(deps, found.value)
-  const isWhole = deletion.some((write) => write.op === 'delete' && write.type === 'thread')
-  deps.threads.delete(id)
-  return continued(deps, known, isWhole ? rest : {}, {
-    guards: [holds.guard, unchanged('thread', id, found), unchanged('forgotten', ALL, forgotten)],
+  const opened_until = Math.max(forgotten?.value.opened_until ?? 0, created_at)
+  const hash = approval?.token_hash
+  return {
+    answer: undefined,
+    guards: [unchanged('thread', id, found), unchanged('forgotten', ALL, forgotten)],
     writes: [
-      ...deletion,
-      ...(token_hash === undefined ? [] : [remove('token', token_hash), neverPurge('token', token_hash)]),
+      ...(await deletionOf(deps, found.value)),
+      ...(hash === undefined ? [] : [remove('token', hash), neverPurge('token', hash)]),
       { op: 'index', index: INDEX.due, member: id },
       put('forgotten', ALL, { opened_until }),
     ],
-  })
+  }
 }
 
 /** The end of a thread on which an agent or a reviewer could still act; undefined for a thread that is over. */
@@ -125,7 +165,7 @@ async function endOf(deps: Deps, found: Versioned<Thread>): Promise<Plan<Thread>
   if (settled !== undefined) return settled
   return endOfReview(found, {
     trigger: 'withdraw',
-    event: { type: 'review.withdrawn', reason: 'erased' },
+    event: { type: 'review.withdrawn', reason: undefined },
     actor: TIMER,
     message: 'withdrawn: the data of the call was erased',
     at: deps.store.now(),
@@ -133,53 +173,70 @@ async function endOf(deps: Deps, found: Versioned<Thread>): Promise<Plan<Thread>
 }
 
 /** Deletes deliveries about the selection, whether they arrived or not. */
-async function eraseDeliveries(deps: Deps, tenant: string, known: Versioned<State>): Promise<Plan<void>> {
-  const { selection, deleted } = known.value
-  const list = (await read(deps.store, tenant, 'destinations', ALL))?.value.destinations ?? []
+async function eraseDeliveries(
+  deps: Deps,
+  tenant: string,
+  { known, holds, destination }: Step & { readonly destination: string },
+): Promise<Plan<void>> {
+  const { selection, deleted, deliveries } = known.value
+  const { after } = deliveries
+  const index = INDEX.deliveries(destination)
+  const page = await deps.store.range(tenant, index, { limit: PAGE, ...(after && { after }) })
+  const threads = new Set(deleted)
   const writes: Write[] = []
-  for (const { id: destination } of list) {
-    const index = INDEX.deliveries(destination)
-    for (const { member } of await deps.store.range(tenant, index, { limit: Number.MAX_SAFE_INTEGER })) {
-      if (writes.length >= MOST_WRITES) return continued(deps, known, {}, { writes })
-      const delivery = await read(deps.store, tenant, 'delivery', member)
-      if (delivery === undefined || !concerns(delivery.value, selection, deleted)) continue
-      writes.push(
-        remove('delivery', member),
-        { op: 'index', index, member },
-        { op: 'index', index: INDEX.outbox(destination), member },
-        neverPurge('delivery', member),
-      )
-    }
+  for (const { member } of page) {
+    const delivery = await unlessBroken(read(deps.store, tenant, 'delivery', member))
+    if (delivery === undefined || delivery === 'broken') continue
+    const { agent_id: agent, task_id, thread_id } = delivery.value
+    if (!concerns(delivery.value, selection, threads)) continue
+    if (holds.keep({ ...defined({ agent, task_id }), thread_id })) continue
+    writes.push(
+      remove('delivery', member),
+      { op: 'index', index, member },
+      { op: 'index', index: INDEX.outbox(destination), member },
+      neverPurge('delivery', member),
+    )
   }
-  return continued(deps, known, { deliveries: true }, { writes })
+  const last = page.at(-1)
+  const next =
+    last === undefined
+      ? { destinations: deliveries.destinations.slice(1) }
+      : { destinations: deliveries.destinations, after: last }
+  return continued(deps, known, { deliveries: next }, { guards: [holds.guard], writes })
 }
 
+/** Members of a delivery with words or values of the call. The other members are names of the gateway. */
+const WORDS = ['payload', 'heading', 'message', 'task_label', 'text', 'attachments'] as const
+
 function concerns(
-  { thread_id = '', body }: Pick<Records['delivery'], 'thread_id' | 'body'>,
+  { agent_id, task_id, thread_id = '', body }: Records['delivery'],
   selection: Selection,
-  deleted: readonly string[],
+  threads: ReadonlySet<string>,
 ): boolean {
-  if (deleted.includes(thread_id)) return true
+  if (threads.has(thread_id)) return true
+  if ('agent' in selection) return agent_id === selection.agent
+  if ('task_id' in selection) return task_id === selection.task_id
+  if ('thread_id' in selection) return false
   const event = JSON.parse(body) as JsonObject
-  if ('field' in selection) return contains(event, selection.equals)
-  if ('agent' in selection) return event['agent_id'] === selection.agent
-  return 'task_id' in selection && event['task_id'] === selection.task_id
+  return WORDS.some((name) => event[name] !== undefined && contains(event[name], selection.equals))
 }
 
 /** Replaces the erased members of some records by their hashes. */
-async function eraseRecords(
-  deps: Deps,
-  tenant: string,
-  known: Versioned<State>,
-  [first, last]: Range,
-): Promise<Plan<void>> {
+async function eraseRecords(deps: Deps, tenant: string, { known, holds }: Step): Promise<Plan<void>> {
   const { selection, records } = known.value
   const disclosed = await read(deps.store, tenant, 'disclosed', ALL)
-  const to = Math.min(last, first + TOGETHER - 1)
-  const events = await disclosedEvents(deps.store, tenant, first - 1, to - first + 1)
-  const writes = events.flatMap(({ number, disclosures }): Write[] => {
+  const [some, rest] = firstOf(records, TOGETHER)
+  const events = (
+    await Promise.all(
+      some.map(([first, last]) => disclosedEvents(deps.store, tenant, first - 1, last - first + 1)),
+    )
+  ).flat()
+  const writes = events.flatMap(({ number, body, disclosures }): Write[] => {
     const held = disclosures === undefined ? undefined : readDisclosures(disclosures)
-    if (held === undefined || number > to) return []
+    if (held === undefined) return []
+    const { actor, task_id, thread_id } = JSON.parse(body) as EvidenceRecord
+    const agent = actor.kind === 'agent' ? { agent: actor.id } : {}
+    if (holds.keep({ ...agent, ...defined({ task_id }), thread_id })) return []
     const left = withoutMembers(held, new Set(namesToErase(held.members, selection)))
     if (left === undefined) return []
     const member = String(number)
@@ -189,11 +246,24 @@ async function eraseRecords(
       { op: 'index', index: INDEX.erased, member, to: number },
     ]
   })
-  const rest: Range[] = to < last ? [[to + 1, last], ...records.slice(1)] : records.slice(1)
-  return continued(
-    deps,
-    known,
-    { records: rest },
-    { guards: [unchanged('disclosed', ALL, disclosed)], writes },
-  )
+  const guards = [unchanged('disclosed', ALL, disclosed), holds.guard]
+  return continued(deps, known, { records: rest }, { guards, writes })
+}
+
+/** Splits ranges after some numbers. */
+function firstOf(ranges: readonly Range[], most: number): readonly [first: Range[], rest: Range[]] {
+  const first: Range[] = []
+  let room = most
+  for (const [i, [from, to]] of ranges.entries()) {
+    const size = to - from + 1
+    if (size > room) {
+      const left: Range[] = [[from + room, to], ...ranges.slice(i + 1)]
+      return room === 0
+        ? [first, [[from, to], ...ranges.slice(i + 1)]]
+        : [[...first, [from, from + room - 1]], left]
+    }
+    first.push([from, to])
+    room -= size
+  }
+  return [first, []]
 }

@@ -150,7 +150,7 @@ function deliveryOf(
   const record: DeliveryRecord = {
     destination: destination.id,
     type: body.type,
-    ...defined({ thread_id: body.thread_id }),
+    ...defined({ agent_id: body.agent_id, task_id: body.task_id, thread_id: body.thread_id }),
     body: isChat(destination.format)
       ? JSON.stringify(chatBody(deps, body, destination.format))
       : `{"id":${JSON.stringify(id)},${text.slice(1)}`,

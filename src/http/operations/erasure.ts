@@ -11,10 +11,8 @@ export const erasureHandlers: Handlers<typeof ERASURE> = {
     const { tenant, reason, preview = false } = body
     const selection = selectionOf(body)
     if (preview) return answer(200, await previewErasure(gateway, tenant, selection))
-    await finishErasure(gateway, tenant)
-    const erased = await erase(gateway, { tenant, selection, reason })
-    await finishErasure(gateway, tenant)
-    return answer(200, erased)
+    const finish = (): Promise<void> => finishErasure(gateway, tenant)
+    return answer(200, await erase(gateway, { tenant, selection, reason, finish }))
   },
 }
 

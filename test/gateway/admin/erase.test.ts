@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import type { ErasureView } from '../../../src/contract/erasure.ts'
 import { checkStore } from '../../../src/gateway/integrity/store.ts'
 import type { DumpEntry } from '../../../src/store/archive.ts'
-import { StoreUnavailable } from '../../../src/store/store.ts'
+import { type Store, StoreUnavailable } from '../../../src/store/store.ts'
 import {
   type Agent,
   type Answer,
@@ -54,6 +54,12 @@ async function played(place: Place, act: (played: Played) => Promise<void>): Pro
 const erase = (world: World, body: object): Promise<Answer<ErasureView>> =>
   world.admin('POST', 'erasures', { body: { tenant: 'acme', reason: 'asked for it', ...body } })
 
+/** Registers a destination, which gets no delivery before the end of the test. */
+async function notified(world: World, one: object): Promise<void> {
+  const body = { tenant: 'acme', url: 'https://hooks.example.com/', ...one }
+  expect((await world.admin('POST', 'webhooks', { body })).status).toBe(201)
+}
+
 const reject = (ann: Reviewer, thread: string, comment: string): Promise<unknown> =>
   ann.vote(thread, { decision: 'reject', revision: 1, comment })
 
@@ -89,8 +95,7 @@ describe.each(['embedded', 'redis'] as const)('an erasure in the %s store', (kin
   it('of a value leaves it nowhere, and everything else', async () => {
     const entries = await played(await places.of(kind), async (all) => {
       const { world, bot } = all
-      const hook = { tenant: 'acme', url: 'https://hooks.example/', payload: 'full' }
-      await world.admin('POST', 'webhooks', { body: hook })
+      await notified(world, { payload: 'full' })
       const others = await live(all, OTHER)
       const threads = await live(all, WHO)
       const selection = { field: 'payload.to', equals: WHO }
@@ -152,6 +157,98 @@ describe.each(['embedded', 'redis'] as const)('an erasure in the %s store', (kin
       await all.world.admin('POST', 'legal-holds/remove', { body: { ...hold, reason: 'over' } })
       expect((await erase(all.world, selection)).status).toBe(200)
     })
+  })
+
+  it('without data, or of a name that is no field, is refused and leaves no record', async () => {
+    await played(await places.of(kind), async ({ world, bot }) => {
+      await bot.submit(newTask(), { tool_name: 'pay', payload: { amount: 5, to: WHO } })
+      const before = (await world.allEvidence()).length
+      expect((await erase(world, { thread_id: `thr_${'0'.repeat(26)}` })).status).toBe(404)
+      for (const field of ['payload.tO', 'payload.to.name'])
+        expect((await erase(world, { field, equals: WHO })).status).toBe(404)
+      for (const [field, why] of [
+        ['to', 'is not a field'],
+        ['domain(payload.to)', 'without a function'],
+      ]) {
+        const { status, problem } = await erase(world, { field, equals: WHO })
+        expect(status).toBe(400)
+        expect(JSON.stringify(problem)).toContain(why)
+      }
+      expect((await world.allEvidence()).length).toBe(before)
+    })
+  })
+
+  it('deletes deliveries about the selection, and no others', async () => {
+    const entries = await played(await places.of(kind), async ({ world, bot, ann }) => {
+      for (const one of [{ payload: 'full' }, { format: 'chat' }]) await notified(world, one)
+      const other = await world.agent('other')
+      const pay = { tool_name: 'pay', payload: { amount: 7, to: 'xyz' } }
+      await bot.submit(newTask(), pay)
+      await other.submit(newTask(), pay)
+      await approved(bot, ann, { payload: { amount: 700, to: 'xyz' } })
+      expect((await erase(world, { agent: 'other' })).status).toBe(200)
+      // a short value that is part of other words
+      expect((await erase(world, { field: 'payload.to', equals: 'x' })).status).toBe(404)
+      await held(other, { payload: { amount: 600, to: 'x' } })
+      expect((await erase(world, { field: 'payload.to', equals: 'x' })).status).toBe(200)
+    })
+    const agents = entries.flatMap((one) =>
+      one.kind === 'record' && one.type === 'delivery'
+        ? [(JSON.parse(one.body) as { agent_id: string }).agent_id]
+        : [],
+    )
+    expect(new Set(agents)).toEqual(new Set(['bot']))
+  })
+
+  it('keeps what a legal hold covers since the erasure began', async () => {
+    let left = Infinity
+    const place = await places.of(kind)
+    const open = async (clock: Parameters<typeof place.open>[0]): Promise<Store> => {
+      const store = await place.open(clock)
+      return overriding(store, {
+        commit: (partition, commit) => {
+          if (partition === 'acme' && left-- <= 0) throw new StoreUnavailable('cut off')
+          return store.commit(partition, commit)
+        },
+      })
+    }
+    await played({ ...place, open }, async (all) => {
+      const { world, bot } = all
+      const { over = '', done = '', waits = '' } = await live(all, WHO)
+      left = 1
+      expect((await erase(world, { field: 'payload.to', equals: WHO })).status).toBe(503)
+      left = Infinity
+      const hold = { tenant: 'acme', thread_id: over, reason: 'case 17' }
+      expect((await world.admin('POST', 'legal-holds', { body: hold })).status).toBe(200)
+      for (let i = 0; i < 40; i++) {
+        world.clock.advance(6_000)
+        await world.due()
+      }
+      expect((await bot.poll({ thread_id: over })).status).toBe(200)
+      for (const thread_id of [done, waits]) expect((await bot.poll({ thread_id })).status).toBe(404)
+      const lines = (await world.allEvidence()).filter(({ record }) => record.thread_id !== undefined)
+      const kept = lines.filter(({ disclosures }) => JSON.stringify(disclosures ?? '').includes('eve'))
+      expect(new Set(kept.map(({ record }) => record.thread_id))).toEqual(new Set([over]))
+    })
+  })
+
+  it('of many records and threads has parts', async () => {
+    const entries = await played(await places.of(kind), async (all) => {
+      const { world, bot } = all
+      for (let i = 0; i < 1_010; i++)
+        await bot.submit(newTask(), { tool_name: 'pay', payload: { amount: 5, to: WHO } })
+      await live(all, WHO)
+      const { body } = await erase(world, { field: 'payload.to', equals: WHO })
+      expect(body.records).toBeGreaterThan(1_010)
+      const lines = await world.allEvidence()
+      const parts = lines.filter(({ record }) => record.type === 'disclosures.erased')
+      expect(parts.length).toBeGreaterThan(2)
+      const members = parts.map(({ record }) => Number(record.details?.['members']))
+      expect(members.reduce((sum, one) => sum + one, 0)).toBe(body.members)
+      const erased = lines.map(({ disclosures }) => disclosures?.erased?.length ?? 0)
+      expect(erased.reduce((sum, one) => sum + one, 0)).toBe(body.members)
+    })
+    expectGone(entries, WHO)
   })
 
   it('that a crash ends after any commit is finished by the timer', async () => {

@@ -46,7 +46,9 @@ describe('agent.owners', () => {
 
   it('is recorded with the decision', async () => {
     const { reads } = await (await snapshotOf(owned('{ some: dana }'))).decide(call({}))
-    expect(reads).toEqual([{ field: 'agent.owners', state: 'value', value: ['dana'], sensitive: false }])
+    expect(reads).toEqual([
+      { field: 'agent.owners', state: 'value', value: ['dana'], sensitive: false, disclose: 'full' },
+    ])
   })
 
   it('is a list, so a test of one text is an error', async () => {

@@ -105,7 +105,9 @@ describe('a rule about the date', () => {
     const snapshot = await snapshotOf(on('{ time.date: 2026-12-24 }'))
     const at = Date.UTC(2026, 11, 24, 12)
     const { reads } = await snapshot.decide(call({}, { at }))
-    expect(reads).toEqual([{ field: 'time.date', state: 'value', value: '2026-12-24', sensitive: false }])
+    expect(reads).toEqual([
+      { field: 'time.date', state: 'value', value: '2026-12-24', sensitive: false, disclose: 'full' },
+    ])
     const { rules: explained } = await snapshot.explain(call({}, { at }))
     expect(explained[0]?.conditions).toMatchObject({
       field: 'time.date',
