@@ -7,8 +7,13 @@ import type { AddressInfo } from 'node:net'
  * - `refuse`: answers 503, and the server never sees it
  * - `drop`: the connection ends before the server sees it
  * - `swallow`: the server executes it, and the connection ends before its answer
+ * - `stall`: the answer begins, and never ends
+ * - `trickle`: the answer begins, and one more byte follows now and then
  */
-export type Fault = 'pass' | 'refuse' | 'drop' | 'swallow'
+export type Fault = 'pass' | 'refuse' | 'drop' | 'swallow' | 'stall' | 'trickle'
+
+/** Time between two bytes of a `trickle`, ms. */
+const TRICKLE_MS = 20
 
 export interface FaultProxy {
   readonly url: string
@@ -28,8 +33,15 @@ export async function startFaultProxy(to: number): Promise<FaultProxy> {
     forwarded.on('error', () => incoming.socket.destroy())
     forwarded.on('response', (found: IncomingMessage) => {
       if (fault === 'swallow') return void found.resume().on('end', () => incoming.socket.destroy())
-      answer.writeHead(found.statusCode ?? 500, found.headers)
-      found.pipe(answer)
+      const isSlow = fault === 'stall' || fault === 'trickle'
+      const length = isSlow ? { 'content-length': '1000000' } : {}
+      answer.writeHead(found.statusCode ?? 500, { ...found.headers, ...length })
+      if (!isSlow) return void found.pipe(answer)
+      found.resume()
+      answer.write('first')
+      if (fault === 'stall') return
+      const timer = setInterval(() => answer.write('.'), TRICKLE_MS)
+      answer.on('close', () => clearInterval(timer))
     })
     incoming.pipe(forwarded)
   })

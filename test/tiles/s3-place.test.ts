@@ -51,6 +51,19 @@ describe.skipIf(VERSITYGW === undefined)('a bucket of tiles', () => {
     expect((await place.read('checkpoint'))?.bytes.toString()).toBe('2')
   })
 
+  it.each([
+    ['stall', { silenceMs: 200, callMs: 60_000 }],
+    ['trickle', { silenceMs: 60_000, callMs: 500 }],
+  ] as const)('an answer that never ends (%s) makes the place unavailable', async (fault, limits) => {
+    const slow = openS3({ bucket: server.bucket, endpoint: proxy.url, pathStyle: true, limits })
+    const place = slow.place(randomUUID())
+    await place.create('checkpoint', Buffer.from('1'))
+    proxy.fault = () => fault
+    await expect(place.read('checkpoint')).rejects.toThrow(PlaceUnavailable)
+    await expect(place.list('tile')).rejects.toThrow(PlaceUnavailable)
+    slow.close()
+  })
+
   it('a server that does not answer, or has no such bucket, makes the place unavailable', async () => {
     const place = s3.place(randomUUID())
     proxy.fault = () => 'drop'
