@@ -64,6 +64,28 @@ describe.skipIf(VERSITYGW === undefined)('a bucket of tiles', () => {
     slow.close()
   })
 
+  it('a 404 of another server is no missing file', async () => {
+    const place = s3.place(randomUUID())
+    await place.create('checkpoint', Buffer.from('1'))
+    const { version } = (await place.read('checkpoint')) ?? {}
+    proxy.fault = () => 'lost'
+    const one = Buffer.of(1)
+    await expect(place.read('checkpoint')).rejects.toThrow(PlaceUnavailable)
+    await expect(place.create('tile/0/000', one)).rejects.toThrow(PlaceUnavailable)
+    await expect(place.replace('checkpoint', one, version)).rejects.toThrow(PlaceUnavailable)
+    await expect(place.replace('checkpoint', one, undefined)).rejects.toThrow(PlaceUnavailable)
+    await expect(place.list('tile')).rejects.toThrow(PlaceUnavailable)
+    await expect(place.remove('checkpoint')).rejects.toThrow(PlaceUnavailable)
+  })
+
+  it('a replacement of a file that is gone is refused', async () => {
+    const place = s3.place(randomUUID())
+    await place.create('checkpoint', Buffer.from('1'))
+    const { version } = (await place.read('checkpoint')) ?? {}
+    await place.remove('checkpoint')
+    expect(await place.replace('checkpoint', Buffer.of(1), version)).toBe(false)
+  })
+
   it('a server that does not answer, or has no such bucket, makes the place unavailable', async () => {
     const place = s3.place(randomUUID())
     proxy.fault = () => 'drop'

@@ -91,15 +91,15 @@ class S3Place implements Place {
       const get = new GetObjectCommand(this.#at(path))
       const { Body, ETag = '' } = await this.#client.send(get, { abortSignal })
       return { bytes: Buffer.from((await Body?.transformToByteArray()) ?? []), version: ETag }
-    }, NOT_FOUND).then((found) => (found === REFUSED ? undefined : found))
+    }, isGone).then((found) => (found === REFUSED ? undefined : found))
   }
 
   create(path: string, stored: Uint8Array): Promise<boolean> {
-    return this.#put(path, stored, { IfNoneMatch: '*' })
+    return this.#put(path, stored, NEW)
   }
 
   replace(path: string, stored: Uint8Array, version: string | undefined): Promise<boolean> {
-    return this.#put(path, stored, version === undefined ? { IfNoneMatch: '*' } : { IfMatch: version })
+    return this.#put(path, stored, version === undefined ? NEW : { IfMatch: version })
   }
 
   async list(folder: string): Promise<string[]> {
@@ -113,7 +113,7 @@ class S3Place implements Place {
       }
       const page = await this.#do(
         (abortSignal) => this.#client.send(new ListObjectsV2Command(query), { abortSignal }),
-        [],
+        never,
       )
       if (page === REFUSED) break
       paths.push(...(page.Contents ?? []).map(({ Key = '' }) => Key.slice(this.#prefix.length)))
@@ -124,7 +124,7 @@ class S3Place implements Place {
 
   async remove(path: string): Promise<void> {
     const gone = new DeleteObjectCommand(this.#at(path))
-    await this.#do((abortSignal) => this.#client.send(gone, { abortSignal }), NOT_FOUND)
+    await this.#do((abortSignal) => this.#client.send(gone, { abortSignal }), isGone)
   }
 
   #at(path: string): { readonly Bucket: string; readonly Key: string } {
@@ -143,34 +143,43 @@ class S3Place implements Place {
       ContentType: path.startsWith('tile/') ? 'application/octet-stream' : 'text/plain; charset=utf-8',
       ...(isPacked(path) ? { ContentEncoding: 'gzip' } : {}),
     })
-    const answer = await this.#do((abortSignal) => this.#client.send(put, { abortSignal }), REFUSED_CONDITION)
+    const answer = await this.#do(
+      (abortSignal) => this.#client.send(put, { abortSignal }),
+      (error) => isOther(error) || (condition !== NEW && isGone(error)),
+    )
     return answer !== REFUSED
   }
 
   /**
-   * Returns `REFUSED` for an answer with one of these statuses.
+   * Returns `REFUSED` for an expected answer.
    *
    * @param work passes the signal to its request; an abort also ends the body of the answer
    * @throws PlaceUnavailable for any other failure
    */
   async #do<T>(
     work: (abortSignal: AbortSignal) => Promise<T>,
-    expected: readonly number[],
+    isExpected: (error: unknown) => boolean,
   ): Promise<T | typeof REFUSED> {
     try {
       return await work(AbortSignal.timeout(this.#callMs))
     } catch (error) {
-      const isExpected = expected.includes(statusOf(error)) && !/^NoSuchBucket$/.test((error as Error).name)
-      if (isExpected) return REFUSED
+      if (isExpected(error)) return REFUSED
       throw unavailable(this.name, error)
     }
   }
 }
 
 const REFUSED = Symbol('refused')
-const NOT_FOUND = [404]
-/** The object exists, has another version, or, for If-Match, is gone. */
-const REFUSED_CONDITION = [412, 404]
+/** The condition of a file that does not exist yet. */
+const NEW = { IfNoneMatch: '*' }
+
+/** True for the answer of S3 about an object. A 404 of a proxy, or of another path, says nothing about the log. */
+const isGone = (error: unknown): boolean => statusOf(error) === 404 && (error as Error).name === 'NoSuchKey'
+
+/** True when the object exists, or has another version. */
+const isOther = (error: unknown): boolean => statusOf(error) === 412
+
+const never = (): boolean => false
 
 function statusOf(error: unknown): number {
   const { $metadata } = error as { readonly $metadata?: { readonly httpStatusCode?: number } }
