@@ -61,7 +61,10 @@ export class Lab {
   }
 
   /** Adds records, and signs them. */
-  async add(count: number, { to = 'data', text = '' }: { to?: string; text?: string } = {}): Promise<void> {
+  async add(
+    count: number,
+    { to = 'data', text = '', tenant = TENANT }: { to?: string; text?: string; tenant?: string } = {},
+  ): Promise<void> {
     const { store } = await this.on(to)
     const at = new Date(this.now).toISOString()
     const TOGETHER = 5_000
@@ -70,11 +73,11 @@ export class Lab {
         JSON.stringify({ at, n: left - i, text }),
       )
       await store.commit(
-        TENANT,
+        tenant,
         commitOf(store, { commitId: `${to}-${count}-${left}-${this.now++}`, events }),
       )
     }
-    while ((await makeCheckpoint(await this.on(to), this.identity, TENANT)).more);
+    while ((await makeCheckpoint(await this.on(to), this.identity, tenant)).more);
   }
 
   placeAt(address = this.address): Place {

@@ -72,6 +72,7 @@ function publishedAt(
  * Publishes new records of a tenant. Does nothing while another instance has the lease.
  *
  * @param stop ends the work; the next call continues
+ * @returns false when another instance has the lease
  * @throws TilesStopped; PlaceUnavailable; GatewayError of the store
  */
 export async function publishTiles(
@@ -79,9 +80,9 @@ export async function publishTiles(
   tiles: Tiles,
   tenant: string,
   stop: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const lease = await takeLease(deps, tiles, tenant)
-  if (lease === undefined) return
+  if (lease === undefined) return false
   const { known } = lease
   const place = tiles.placeOf(tenant)
   let published: Published | undefined
@@ -96,6 +97,7 @@ export async function publishTiles(
     await endLease(deps, tenant, lease, published)
   }
   if (published !== undefined) await removeOutgrown(place, Math.min(known.before, known.size), published.size)
+  return true
 }
 
 /** Requires an empty place for a store that has signed nothing. @throws TilesStopped */
