@@ -60,6 +60,14 @@ export class Lab {
     })
   }
 
+  /** Closes a store. */
+  async leave(name: string): Promise<void> {
+    const { store } = await this.on(name)
+    await store.close()
+    this.#stores.splice(this.#stores.indexOf(store), 1)
+    this.#deps.delete(name)
+  }
+
   /** Adds records, and signs them. */
   async add(
     count: number,
