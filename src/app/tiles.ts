@@ -108,7 +108,11 @@ export const startTiles = (deps: Deps, places: Places | undefined, parts: Writer
 interface State {
   readonly since?: number | undefined
   readonly stop?: { readonly reason: Stop; readonly at: number } | undefined
+  /** True until the place was compared with the store, after the start or a stop: the store may have gone back. */
+  readonly isDoubtful: boolean
 }
+
+const UNKNOWN: State = { isDoubtful: true }
 
 class Writer implements TilesWriter {
   readonly #deps: Deps
@@ -198,15 +202,19 @@ class Writer implements TilesWriter {
     }
   }
 
+  #stateOf(tenant: string): State {
+    return this.#states.get(tenant) ?? UNKNOWN
+  }
+
   /** Compares the tiles of a tenant with its signed evidence. Returns true when a publication is due. */
   async #isDue(tenant: string): Promise<boolean> {
-    const { stop } = this.#states.get(tenant) ?? {}
+    const { stop, isDoubtful } = this.#stateOf(tenant)
     if (stop !== undefined && this.#deps.store.now() - stop.at < STOPPED_MS) return false
-    const isDoubtful = stop !== undefined || !this.#states.has(tenant)
     this.#noted.delete(tenant)
     const { since, published, ...behind } = await lookAtTiles(this.#deps, this.#tiles, tenant)
     const isDue = behind.isDue || (isDoubtful && (await this.#differs(tenant, published)))
-    this.#states.set(tenant, { since, stop: isDue ? stop : undefined })
+    // only a publication ends the doubt in a place that differs, and the gateway may have to wait for it
+    this.#states.set(tenant, isDue ? { since, stop, isDoubtful } : { since, isDoubtful: false })
     if (since !== undefined) this.#noted.add(tenant)
     return isDue
   }
@@ -216,7 +224,7 @@ class Writer implements TilesWriter {
     if (this.#mustWait()) return false
     // another writer has the lease
     if (!(await publishTiles(this.#deps, this.#tiles, tenant, this.#end.signal))) return false
-    this.#states.set(tenant, { since: this.#states.get(tenant)?.since })
+    this.#states.set(tenant, { since: this.#stateOf(tenant).since, isDoubtful: false })
     return this.#isDue(tenant)
   }
 
@@ -233,7 +241,7 @@ class Writer implements TilesWriter {
   }
 
   #failed(tenant: string, error: unknown): void {
-    const { since, stop } = this.#states.get(tenant) ?? {}
+    const { since, stop } = this.#stateOf(tenant)
     if (this.#end.signal.aborted) return
     this.#noted.add(tenant)
     if (!(error instanceof TilesStopped)) return this.#sayTrouble(error)
@@ -242,6 +250,7 @@ class Writer implements TilesWriter {
         { tenant, reason: error.stop, err: error },
         'the tiles of a tenant have stopped (docs/runbooks/CountersignTilesStopped.md); decisions and evidence continue',
       )
-    this.#states.set(tenant, { since, stop: { reason: error.stop, at: this.#deps.store.now() } })
+    const at = this.#deps.store.now()
+    this.#states.set(tenant, { since, stop: { reason: error.stop, at }, isDoubtful: true })
   }
 }

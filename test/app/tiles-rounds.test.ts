@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Places, startTiles, type TilesWriter } from '../../src/app/tiles.ts'
+import { publishTiles } from '../../src/gateway/jobs/publish-tiles.ts'
 import { WIDTH } from '../../src/tiles/layout.ts'
 import { readNote, sizeIn } from '../../src/tiles/log.ts'
 import { directoryPlace } from '../../src/tiles/directory/directory-place.ts'
-import type { Place } from '../../src/tiles/place.ts'
-import { Lab, watched } from '../tiles/lab.ts'
+import { type Place, PlaceUnavailable } from '../../src/tiles/place.ts'
+import { Lab, TENANT, watched } from '../tiles/lab.ts'
 import { until } from '../until.ts'
 
 /** The rounds of the writer of tiles, over several tenants. */
@@ -85,4 +86,46 @@ describe('a tenant that always has more to publish', () => {
     wake()
     await until(() => started.readings().lagMs === 0)
   })
+})
+
+describe('a store that went back', () => {
+  it('is found when another instance had the lease at the start', async () => {
+    await lab.add(200)
+    await lab.publish()
+    await lab.add(100, { to: 'set-back' })
+    let free = (): void => undefined
+    const held = new Promise<void>((resolve) => {
+      free = resolve
+    })
+    let hasLease = false
+    const place = (): Place => {
+      hasLease = true
+      return failing(held)
+    }
+    const other = { ...lab.tiles, placeOf: place }
+    const dead = publishTiles(await lab.on('set-back'), other, TENANT, new AbortController().signal)
+    await until(() => hasLease)
+    let looks = 0
+    const started = await start((tenant) => {
+      looks++
+      return placeOf(tenant)
+    }, 'set-back')
+    started.noted(TENANT)
+    await until(() => looks > 3)
+    expect(stops).toEqual([])
+    free()
+    await expect(dead).rejects.toThrow(PlaceUnavailable)
+    await until(() => stops.length > 0)
+    expect(stops).toEqual(['store_behind'])
+    expect(started.readings().stopped).toEqual(new Map([['store_behind', 1]]))
+  })
+})
+
+/** A place that fails when it is told to. */
+const failing = (held: Promise<void>): Place => ({
+  ...placeOf(TENANT),
+  read: async () => {
+    await held
+    throw new PlaceUnavailable('the cable was cut')
+  },
 })
