@@ -190,7 +190,7 @@ async function takeLease(deps: Deps, tiles: Tiles, tenant: string): Promise<Leas
   const { answer } = await transact(deps, tenant, async () => {
     const found = await read(deps.store, tenant, 'tiles', HEAD)
     const now = deps.store.now()
-    if (found?.value.lease !== undefined && found.value.lease.until > now) return { answer: undefined }
+    if (isHeld(found?.value.lease, now)) return { answer: undefined }
     const known = publishedAt(tiles, found) ?? { place: tiles.address, size: 0, before: 0 }
     const until = now + LEASE_MS
     return {
@@ -201,6 +201,10 @@ async function takeLease(deps: Deps, tiles: Tiles, tenant: string): Promise<Leas
   })
   return answer
 }
+
+/** A lease that is longer than any was taken before the clock of the store was set back. */
+const isHeld = (lease: TilesRecord['lease'], now: number): boolean =>
+  lease !== undefined && lease.until > now && lease.until <= now + LEASE_MS
 
 /** Returns the new end of the lease. @throws PlaceUnavailable when another writer has it */
 async function renewLease(deps: Deps, tenant: string, by: string): Promise<number> {

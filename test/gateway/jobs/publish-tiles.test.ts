@@ -3,11 +3,13 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { signingKeyOf } from '../../../src/domain/checkpoint.ts'
+import { put } from '../../../src/gateway/core/records.ts'
 import { lookAtTiles } from '../../../src/gateway/jobs/publish-tiles.ts'
 import { WIDTH } from '../../../src/tiles/layout.ts'
 import { readEdge, readNote, readRecords, sizeIn } from '../../../src/tiles/log.ts'
 import { PlaceUnavailable } from '../../../src/tiles/place.ts'
 import { MINUTE } from '../../gateway-fixture.ts'
+import { commitOf } from '../../store/commit-of.ts'
 import { Lab, TENANT, watched } from '../../tiles/lab.ts'
 
 let lab: Lab
@@ -141,6 +143,22 @@ describe('the tiles of a tenant', () => {
     lab.wrap = (place) => watched(place, { after: () => void (lab.now += 2 * MINUTE) })
     await lab.publish()
     await expectPublished(1_500)
+  })
+
+  it('are published in spite of a lease that was taken while the clock was ahead', async () => {
+    await lab.add(300)
+    const { store } = await lab.on()
+    const hold = async (until: number): Promise<void> => {
+      const head = { place: lab.address, size: 0, before: 0, lease: { by: 'another', until } }
+      const commitId = `hold-${until}`
+      await store.commit(TENANT, commitOf(store, { commitId, writes: [put('tiles', 'head', head)] }))
+    }
+    await hold(store.now() + 5 * MINUTE)
+    await lab.publish()
+    expect(await lab.placeAt().read('checkpoint')).toBeUndefined()
+    await hold(store.now() + 600 * MINUTE)
+    await lab.publish()
+    await expectPublished(300)
   })
 
   it('end with the gateway, and the next one continues at once', async () => {
