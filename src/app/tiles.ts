@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Logger } from 'pino'
 import type { Deps } from '../gateway/core/deps.ts'
 import type { LogIdentity } from '../gateway/jobs/checkpoints.ts'
@@ -22,6 +22,7 @@ import { saysTrouble } from './outage-log.ts'
 
 /** The places of all logs at one address. */
 export interface Places {
+  /** One text for each place, however the settings spell it. */
   readonly address: string
   /** True when the files take room on the disk of the store. */
   readonly onStoreDisk: boolean
@@ -46,7 +47,7 @@ export async function openPlaces(
   if (kind === 'off') return undefined
   if (kind === 'directory')
     return {
-      address: shown,
+      address: `file:${resolve(address.path)}`,
       onStoreDisk: config.store.kind === 'embedded',
       of: (tenant) => directoryPlace(join(address.path, tenant)),
       close: () => undefined,

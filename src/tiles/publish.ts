@@ -45,10 +45,10 @@ export interface Published {
  * Publishes new records of a log, in the order of docs/decisions/0035-tiles.md. The checkpoint of the place names no
  * record before its files are durable and were read back.
  *
- * @returns the note in the place
+ * @returns the note in the place, and the number of records that the place had before
  * @throws TilesStopped; PlaceUnavailable, after which the next call continues
  */
-export async function publish(publication: Publication): Promise<Published> {
+export async function publish(publication: Publication): Promise<Published & { readonly found: number }> {
   const { place } = publication
   try {
     const { edge, found } = await readPlace(publication)
@@ -60,7 +60,7 @@ export async function publish(publication: Publication): Promise<Published> {
     await publication.requireLease()
     if (!(await place.replace(CHECKPOINT, Buffer.from(note), found?.version)))
       throw new PlaceUnavailable(`another writer replaced \`${CHECKPOINT}\` in ${place.name}`)
-    return { note, size }
+    return { note, size, found: edge.size }
   } catch (error) {
     if (!(error instanceof BadTile)) throw error
     throw new TilesStopped('damaged', error.message, { cause: error })

@@ -161,6 +161,25 @@ describe('the tiles of a tenant', () => {
     await expectPublished(300)
   })
 
+  it('continue in a place that the store does not know, without a look at all of it', async () => {
+    await lab.add(20 * WIDTH + 10)
+    await lab.publish()
+    lab.address = './tiles'
+    const listed: string[] = []
+    lab.wrap = (place) => ({
+      ...watched(place, {}),
+      list: (folder) => (listed.push(folder), place.list(folder)),
+    })
+    for (let i = 0; i < 3; i++) {
+      await lab.add(WIDTH)
+      await lab.publish()
+      await lab.publish()
+    }
+    await expectPublished(23 * WIDTH + 10)
+    expect(await lab.placeAt().list('tile/0/020.p')).toEqual([])
+    expect(new Set(listed).size).toBeLessThan(10)
+  })
+
   it('end with the gateway, and the next one continues at once', async () => {
     await lab.add(300)
     await expect(lab.publish('data', AbortSignal.abort())).rejects.toThrow(/this gateway ends/)
