@@ -1,7 +1,7 @@
 // @store each
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { signingKeyOf } from '../../../src/domain/checkpoint.ts'
 import { put } from '../../../src/gateway/core/records.ts'
 import { lookAtTiles } from '../../../src/gateway/jobs/publish-tiles.ts'
@@ -185,6 +185,23 @@ describe('the tiles of a tenant', () => {
     await expect(lab.publish('data', AbortSignal.abort())).rejects.toThrow(/this gateway ends/)
     await lab.publish()
     await expectPublished(300)
+  })
+})
+
+describe('a long publication', () => {
+  it('ends with the gateway while it reads the store', async () => {
+    await lab.add(2_000)
+    const { store } = await lab.on()
+    const stop = new AbortController()
+    const read = vi.spyOn(store, 'events').mockImplementationOnce((...args) => {
+      stop.abort()
+      return store.events(...args)
+    })
+    await expect(lab.publish('data', stop.signal)).rejects.toThrow(/this gateway ends/)
+    expect(read.mock.calls.map(([, after]) => after)).toEqual([0, 0])
+    read.mockRestore()
+    await lab.publish()
+    await expectPublished(2_000)
   })
 })
 
