@@ -36,8 +36,8 @@ export class UnsoundStore extends Error {
 const CHUNK_UNITS = 64 * 1024
 
 /**
- * Writes the whole store but `LEFT_OUT`, one partition after another. Each partition is written in its state at one point in time. The
- * times of these states may differ, because partitions are independent of one another.
+ * Writes the whole store but `LEFT_OUT`, one partition after another. Each partition is written in its state at one
+ * point in time. The times of these states may differ, because partitions are independent of one another.
  *
  * @throws StoreMoved when a partition kept changing, UnsoundStore when the store violates a law
  */

@@ -121,7 +121,7 @@ describe('a store that went back', () => {
   })
 })
 
-/** A place that fails when it is told to. */
+/** A place that fails once the promise is fulfilled. */
 const failing = (held: Promise<void>): Place => ({
   ...placeOf(TENANT),
   read: async () => {

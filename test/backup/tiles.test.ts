@@ -6,7 +6,7 @@ import { readNote, sizeIn } from '../../src/tiles/log.ts'
 import { Lab, TENANT } from '../tiles/lab.ts'
 import { backupOf, restoreFrom } from './file-of.ts'
 
-/** A store comes back from a backup, while the address of its tiles stays. */
+/** A backup of a store is restored, while the address of its tiles stays. */
 let lab: Lab
 beforeEach(() => {
   lab = new Lab()

@@ -13,7 +13,7 @@ beforeEach(() => {
 })
 afterEach(() => lab.dispose())
 
-describe('the times of a store that come back', () => {
+describe('the times of a store that are brought back', () => {
   it('include the lease of tiles and the last measurement', async () => {
     const { store } = await lab.on()
     const [from, to] = [lab.now, lab.now - 1_000_000]
