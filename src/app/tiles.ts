@@ -1,9 +1,9 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Logger } from 'pino'
 import type { Deps } from '../gateway/core/deps.ts'
 import type { LogIdentity } from '../gateway/jobs/checkpoints.ts'
 import type { LossWatch } from '../gateway/jobs/loss-watch.ts'
-import { type Behind, lookAtTiles, publishTiles, type Tiles } from '../gateway/jobs/publish-tiles.ts'
+import { lookAtTiles, publishTiles, type Tiles } from '../gateway/jobs/publish-tiles.ts'
 import { SYSTEM } from '../gateway/core/records.ts'
 import { listTenants } from '../gateway/core/tenants.ts'
 import type { TilesAddress } from '../settings/parsers.ts'
@@ -22,6 +22,7 @@ import { saysTrouble } from './outage-log.ts'
 
 /** The places of all logs at one address. */
 export interface Places {
+  /** One text for each place, however the settings spell it. */
   readonly address: string
   /** True when the files take room on the disk of the store. */
   readonly onStoreDisk: boolean
@@ -46,7 +47,7 @@ export async function openPlaces(
   if (kind === 'off') return undefined
   if (kind === 'directory')
     return {
-      address: shown,
+      address: `file:${resolve(address.path)}`,
       onStoreDisk: config.store.kind === 'embedded',
       of: (tenant) => directoryPlace(join(address.path, tenant)),
       close: () => undefined,
@@ -108,7 +109,11 @@ export const startTiles = (deps: Deps, places: Places | undefined, parts: Writer
 interface State {
   readonly since?: number | undefined
   readonly stop?: { readonly reason: Stop; readonly at: number } | undefined
+  /** True until the place was compared with the store, after the start or a stop: the store may have gone back. */
+  readonly isDoubtful: boolean
 }
+
+const UNKNOWN: State = { isDoubtful: true }
 
 class Writer implements TilesWriter {
   readonly #deps: Deps
@@ -161,50 +166,67 @@ class Writer implements TilesWriter {
     this.#places.close()
   }
 
-  #plan(): void {
+  #plan(waitMs = this.#parts.everyMs ?? EVERY_MS): void {
     this.#timer = setTimeout(() => {
-      this.#running = this.#round().then(() => {
-        if (!this.#end.signal.aborted) this.#plan()
+      this.#running = this.#round().then((isMore) => {
+        if (!this.#end.signal.aborted) this.#plan(isMore ? 0 : undefined)
       })
-    }, this.#parts.everyMs ?? EVERY_MS)
+    }, waitMs)
   }
 
-  async #round(): Promise<void> {
+  /**
+   * Looks at the tenants, and publishes once for each that is due: no tenant waits for all the records of another.
+   * Returns true when more is due at once.
+   */
+  async #round(): Promise<boolean> {
+    let isMore = false
     try {
       await this.#parts.watch.requireSameStore()
       const all = this.#rounds++ % LOOK_AT_ALL_EVERY === 0
       const tenants = all ? [SYSTEM, ...(await listTenants(this.#deps))] : [...this.#noted]
-      for (const tenant of tenants) {
-        if (this.#end.signal.aborted) return
-        await this.#publish(tenant).catch((error: unknown) => this.#failed(tenant, error))
-      }
+      const due: string[] = []
+      for (const tenant of tenants) if (await this.#try(tenant, () => this.#isDue(tenant))) due.push(tenant)
+      for (const tenant of due) if (await this.#try(tenant, () => this.#publish(tenant))) isMore = true
     } catch (error) {
       this.#sayTrouble(error)
     }
+    return isMore
   }
 
-  /** Publishes all that is due. */
-  async #publish(tenant: string): Promise<void> {
-    const { stop } = this.#states.get(tenant) ?? {}
-    if (stop !== undefined && this.#deps.store.now() - stop.at < STOPPED_MS) return
-    let isDoubtful = stop !== undefined || !this.#states.has(tenant)
-    for (let size = -1; ;) {
-      const { isDue, published } = await this.#look(tenant, isDoubtful)
-      // another writer has the lease when there is no progress
-      if (!isDue || published === size || this.#mustWait()) return
-      isDoubtful = false
-      size = published
-      await publishTiles(this.#deps, this.#tiles, tenant, this.#end.signal)
+  async #try(tenant: string, work: () => Promise<boolean>): Promise<boolean> {
+    if (this.#end.signal.aborted) return false
+    try {
+      return await work()
+    } catch (error) {
+      this.#failed(tenant, error)
+      return false
     }
   }
 
-  async #look(tenant: string, isDoubtful: boolean): Promise<Pick<Behind, 'isDue' | 'published'>> {
+  #stateOf(tenant: string): State {
+    return this.#states.get(tenant) ?? UNKNOWN
+  }
+
+  /** Compares the tiles of a tenant with its signed evidence. Returns true when a publication is due. */
+  async #isDue(tenant: string): Promise<boolean> {
+    const { stop, isDoubtful } = this.#stateOf(tenant)
+    if (stop !== undefined && this.#deps.store.now() - stop.at < STOPPED_MS) return false
     this.#noted.delete(tenant)
     const { since, published, ...behind } = await lookAtTiles(this.#deps, this.#tiles, tenant)
     const isDue = behind.isDue || (isDoubtful && (await this.#differs(tenant, published)))
-    this.#states.set(tenant, { since, stop: isDue ? this.#states.get(tenant)?.stop : undefined })
+    // only a publication ends the doubt in a place that differs, and the gateway may have to wait for it
+    this.#states.set(tenant, isDue ? { since, stop, isDoubtful } : { since, isDoubtful: false })
     if (since !== undefined) this.#noted.add(tenant)
-    return { isDue, published }
+    return isDue
+  }
+
+  /** Publishes once. Returns true when more is due. */
+  async #publish(tenant: string): Promise<boolean> {
+    if (this.#mustWait()) return false
+    // another writer has the lease
+    if (!(await publishTiles(this.#deps, this.#tiles, tenant, this.#end.signal))) return false
+    this.#states.set(tenant, { since: this.#stateOf(tenant).since, isDoubtful: false })
+    return this.#isDue(tenant)
   }
 
   /** True while this gateway ends, or the rest of the disk is for the store. */
@@ -220,7 +242,7 @@ class Writer implements TilesWriter {
   }
 
   #failed(tenant: string, error: unknown): void {
-    const { since, stop } = this.#states.get(tenant) ?? {}
+    const { since, stop } = this.#stateOf(tenant)
     if (this.#end.signal.aborted) return
     this.#noted.add(tenant)
     if (!(error instanceof TilesStopped)) return this.#sayTrouble(error)
@@ -229,6 +251,7 @@ class Writer implements TilesWriter {
         { tenant, reason: error.stop, err: error },
         'the tiles of a tenant have stopped (docs/runbooks/CountersignTilesStopped.md); decisions and evidence continue',
       )
-    this.#states.set(tenant, { since, stop: { reason: error.stop, at: this.#deps.store.now() } })
+    const at = this.#deps.store.now()
+    this.#states.set(tenant, { since, stop: { reason: error.stop, at }, isDoubtful: true })
   }
 }

@@ -25,6 +25,12 @@ const READABLE = [1]
 export const LONGEST_LINE_BYTES = 128 * 1024 * 1024
 export const HEADER = JSON.stringify({ format: FORMAT, version: VERSION })
 
+/**
+ * Types of records that a backup leaves out: what they say is true only beside the original store. The gateway of the
+ * restored store finds out anew. Without the record of its tiles, it compares the place with the store.
+ */
+export const LEFT_OUT: ReadonlySet<string> = new Set(['tiles'])
+
 /** Totals of one partition. */
 export interface Totals {
   readonly partition: string

@@ -1,11 +1,12 @@
 import { createHash, type Hash } from 'node:crypto'
 import { createLawCheck } from '../store/archive-laws.ts'
-import { type StoreArchive, untilStill } from '../store/archive.ts'
+import { type StoredEntry, type StoreArchive, untilStill } from '../store/archive.ts'
 import {
   countEntry,
   entryLine,
   footerLine,
   HEADER,
+  LEFT_OUT,
   newTotals,
   partitionLine,
   timeLine,
@@ -35,17 +36,20 @@ export class UnsoundStore extends Error {
 const CHUNK_UNITS = 64 * 1024
 
 /**
- * Writes the whole store, one partition after another. Each partition is written in its state at one point in time. The
- * times of these states may differ, because partitions are independent of one another.
+ * Writes the whole store but `LEFT_OUT`, one partition after another. Each partition is written in its state at one
+ * point in time. The times of these states may differ, because partitions are independent of one another.
  *
  * @throws StoreMoved when a partition kept changing, UnsoundStore when the store violates a law
  */
-export async function writeBackup(archive: StoreArchive, sink: Sink): Promise<Written> {
+export const writeBackup = (archive: StoreArchive, sink: Sink): Promise<Written> =>
+  writeStore(archive, sink, (entry) => entry.kind !== 'record' || !LEFT_OUT.has(entry.type))
+
+async function writeStore(archive: StoreArchive, sink: Sink, isWanted: IsWanted): Promise<Written> {
   const out = new HashedLines(sink)
   await out.line(HEADER)
   const totals: Totals[] = []
   for (const partition of await archive.partitions()) {
-    const found = await writePartition(archive, out, partition)
+    const found = await writePartition(archive, out, { partition, isWanted })
     if (found !== undefined) totals.push(found)
   }
   await out.line(timeLine(totals.length === 0 ? 0 : await archive.time()))
@@ -54,33 +58,40 @@ export async function writeBackup(archive: StoreArchive, sink: Sink): Promise<Wr
   return { totals, footer }
 }
 
-/** Reads a store, discards the content, and returns the footer of its backup. */
+type IsWanted = (entry: StoredEntry) => boolean
+
+/** Reads all of a restored store, discards the content, and returns the footer of its backup. */
 export async function footerOf(archive: StoreArchive, signal?: AbortSignal): Promise<Written> {
   const nowhere: Sink = {
     write: async () => signal?.throwIfAborted(),
     position: () => 0,
     rewind: () => Promise.resolve(),
   }
-  return writeBackup(archive, nowhere)
+  return writeStore(archive, nowhere, () => true)
+}
+
+interface Asked {
+  readonly partition: string
+  readonly isWanted: IsWanted
 }
 
 /** Undefined for an empty partition. */
 async function writePartition(
   archive: StoreArchive,
   out: HashedLines,
-  partition: string,
+  asked: Asked,
 ): Promise<Totals | undefined> {
   const mark = await out.mark()
   return untilStill(async () => {
     await out.backTo(mark)
-    return writeOnce(archive, out, partition)
+    return writeOnce(archive, out, asked)
   })
 }
 
 async function writeOnce(
   archive: StoreArchive,
   out: HashedLines,
-  partition: string,
+  { partition, isWanted }: Asked,
 ): Promise<Totals | undefined> {
   const totals = newTotals(partition)
   const laws = createLawCheck()
@@ -89,7 +100,7 @@ async function writeOnce(
   let empty = true
   for await (const entry of archive.dump(partition)) {
     for (const { law, what } of laws.take(entry)) if (faults.length === 0) faults.push(`${law}: ${what}`)
-    if (entry.kind === 'head' || entry.kind === 'fault') continue
+    if (entry.kind === 'head' || entry.kind === 'fault' || !isWanted(entry)) continue
     if (empty) await out.line(partitionLine(partition))
     empty = false
     countEntry(totals, entry)

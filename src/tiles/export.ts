@@ -1,6 +1,6 @@
 import { type Part, WIDTH } from './layout.ts'
 import { hashOfRange, readHashes, readRecords } from './log.ts'
-import type { Place } from './place.ts'
+import { BadTile, type Place } from './place.ts'
 import { type LeafPlace, pathRanges } from '../domain/merkle-path.ts'
 
 /** Bundles that are read at the same time, because a bucket takes long for each of them. */
@@ -41,15 +41,23 @@ function lineOf(number: number, hash: string, record: Buffer): Buffer {
   return Buffer.concat([Buffer.from(head), record, Buffer.from('}\n')])
 }
 
-/** One record, and the hashes that prove it, from the few tiles that hold them. @throws BadTile */
+/**
+ * One record, and the hashes that prove it in the first `size` records, from the few tiles that hold them. The place
+ * has partial files only of sizes that were published, so its own size says which files exist.
+ *
+ * @throws BadTile
+ */
 export async function readProved(
   place: Place,
   { index, size }: LeafPlace,
+  placeSize: number,
 ): Promise<{ readonly record: string; readonly path: readonly string[] }> {
+  if (placeSize < size)
+    throw new BadTile(`${place.name} has only ${placeSize} records, and the checkpoint covers ${size}`)
   const bundle = Math.floor(index / WIDTH)
-  const part: Part = { index: bundle, width: Math.min(WIDTH, size - bundle * WIDTH) }
+  const part: Part = { index: bundle, width: Math.min(WIDTH, placeSize - bundle * WIDTH) }
   const record = (await readRecords(place, part))[index - bundle * WIDTH]
   const path: string[] = []
-  for (const range of pathRanges({ index, size })) path.push(await hashOfRange(place, range, size))
+  for (const range of pathRanges({ index, size })) path.push(await hashOfRange(place, range, placeSize))
   return { record: String(record), path }
 }

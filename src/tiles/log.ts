@@ -89,8 +89,8 @@ export const leafOf = (record: Buffer): string => sha256(Buffer.concat([LEAF, re
 const LEAF = Buffer.of(0)
 
 /**
- * The hash over a range of a log with `size` records (RFC 6962). The range is one of `pathRanges`, so one tile has the
- * hashes of each level.
+ * The hash over a range of a log (RFC 6962) whose place has `size` records. The range comes from `pathRanges`, so one
+ * tile has the hashes of each level.
  */
 export async function hashOfRange(place: Place, { start, end }: LeafRange, size: number): Promise<string> {
   const frontier: string[] = []

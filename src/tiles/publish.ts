@@ -32,8 +32,11 @@ export interface Publication {
   /** The checkpoint to publish next for a place of this size, with its note. It may be older than the newest. */
   next(size: number): Promise<Published & { readonly root: string }>
   readonly records: ReadRecords
-  /** Ends the work, with an error, when this caller has the log no longer. Called before each change. */
-  requireLease(): Promise<void>
+  /**
+   * Ends the work, with an error, when this caller has the log no longer. Called before each change, and with each
+   * chunk of records.
+   */
+  readonly requireLease: () => Promise<void>
 }
 
 export interface Published {
@@ -45,10 +48,10 @@ export interface Published {
  * Publishes new records of a log, in the order of docs/decisions/0035-tiles.md. The checkpoint of the place names no
  * record before its files are durable and were read back.
  *
- * @returns the note in the place
+ * @returns the note in the place, and the number of records that the place had before
  * @throws TilesStopped; PlaceUnavailable, after which the next call continues
  */
-export async function publish(publication: Publication): Promise<Published> {
+export async function publish(publication: Publication): Promise<Published & { readonly found: number }> {
   const { place } = publication
   try {
     const { edge, found } = await readPlace(publication)
@@ -60,7 +63,7 @@ export async function publish(publication: Publication): Promise<Published> {
     await publication.requireLease()
     if (!(await place.replace(CHECKPOINT, Buffer.from(note), found?.version)))
       throw new PlaceUnavailable(`another writer replaced \`${CHECKPOINT}\` in ${place.name}`)
-    return { note, size }
+    return { note, size, found: edge.size }
   } catch (error) {
     if (!(error instanceof BadTile)) throw error
     throw new TilesStopped('damaged', error.message, { cause: error })
@@ -107,19 +110,27 @@ function checkpointIn(note: string): Pick<Checkpoint, 'size' | 'root'> {
 interface Next extends Published {
   readonly root: string
   readonly after: RightEdge
-  readonly full: readonly Tile[]
+  readonly full: readonly FullTile[]
 }
+
+/** A tile to write. Its bytes take a third of the memory of hashes as text. */
+interface FullTile {
+  readonly path: string
+  readonly content: Buffer
+}
+
+const contentOf = ({ path, hashes }: Tile): FullTile => ({ path, content: encodeHashes(hashes) })
 
 /** Requires the records of the store to continue the log of the place. Nothing is written before that. */
 async function requireSameHistory(publication: Publication, edge: RightEdge): Promise<Next> {
   const { place } = publication
   const next = await publication.next(edge.size)
-  const full: Tile[] = []
+  const full: FullTile[] = []
   let after = edge
   for await (const records of readUpTo(publication, edge.size, next.size)) {
     for (const [i, record] of records.entries()) requireShort(record, after.size + i + 1)
     const grownBy = grow(after, records.map(leafOf))
-    full.push(...grownBy.full)
+    full.push(...grownBy.full.map(contentOf))
     after = grownBy.edge
   }
   if (rootOfEdge(after) === next.root) return { ...next, after, full }
@@ -134,13 +145,14 @@ function requireShort({ length }: Buffer, number: number): void {
 }
 
 async function* readUpTo(
-  { records }: Publication,
+  { records, requireLease }: Publication,
   after: number,
   size: number,
 ): AsyncGenerator<readonly Buffer[]> {
   let at = after
   if (at === size) return
   for await (const chunk of records(after)) {
+    await requireLease()
     yield chunk.slice(0, size - at)
     at += chunk.length
     if (at >= size) return
@@ -152,9 +164,9 @@ async function* readUpTo(
 async function writeFiles(publication: Publication, edge: RightEdge, next: Next): Promise<void> {
   const { place } = publication
   await writeBundles(publication, edge, next)
-  for (const { path, hashes } of [...next.full, ...partialTiles(next.after, edge.size)]) {
+  for (const { path, content } of [...next.full, ...partialTiles(next.after, edge.size).map(contentOf)]) {
     await publication.requireLease()
-    await createContent(place, path, encodeHashes(hashes))
+    await createContent(place, path, content)
   }
   await readBack(publication, edge, next)
 }
@@ -195,8 +207,10 @@ function requireLeaves(place: Place, records: readonly Buffer[], leaves: readonl
 async function readBack(publication: Publication, before: RightEdge, next: Next): Promise<void> {
   const { place } = publication
   let edge = wholeBundles(before)
-  const check = async ({ path, hashes }: Tile): Promise<void> =>
-    requireContent(place, path, encodeHashes(hashes))
+  const check = async (tile: Tile): Promise<void> => {
+    const { path, content } = contentOf(tile)
+    await requireContent(place, path, content)
+  }
   for (const part of bundlesOf(edge.size, next.size)) {
     await publication.requireLease()
     const grownBy = grow(edge, (await readRecords(place, part)).map(leafOf))

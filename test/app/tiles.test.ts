@@ -1,5 +1,5 @@
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openPlaces, tilesAddressOf } from '../../src/app/tiles.ts'
 import { SYSTEM } from '../../src/gateway/core/records.ts'
@@ -102,6 +102,14 @@ describe('the address of the tiles', () => {
     expect(await names('s3://bucket')).toBe('`s3://bucket/acme`')
     expect(await names('file:./log')).toBe('`log/acme`')
     expect(await names('off')).toBeUndefined()
+  })
+
+  it('is the same for each spelling of a directory', async () => {
+    const addressOf = async (text: string): Promise<string | undefined> =>
+      (await openPlaces(SETTINGS.tiles.parse(text), ADDRESS))?.address
+    const expected = `file:${resolve('log')}`
+    for (const text of ['log', './log', 'log/', 'x/../log', resolve('log')])
+      expect(await addressOf(`file:${text}`)).toBe(expected)
   })
 
   it.each(['', 'file:', 's3://', 's3://B/x', 's3://bucket/a//b', 'http://bucket/x', './log'])(

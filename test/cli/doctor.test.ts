@@ -19,6 +19,7 @@ import { authorityFinding } from '../../src/cli/operate/doctor/files.ts'
 import { judgeRetention } from '../../src/cli/operate/doctor/retention.ts'
 import { lookAtCombinations, lookAtNode } from '../../src/cli/operate/doctor/settings.ts'
 import { clockFinding, dateFinding } from '../../src/cli/operate/doctor/store.ts'
+import { judgeTiles } from '../../src/cli/operate/doctor/tiles.ts'
 import { loadConfig } from '../../src/settings/config.ts'
 import { type StoreSizes, SYSTEM } from '../../src/gateway/core/records.ts'
 import { TENANTS_INDEX } from '../../src/gateway/core/indexes.ts'
@@ -135,7 +136,7 @@ describe('countersign doctor, without a gateway', () => {
 
   it('reads the place of the tiles, and reports one that does not answer', async () => {
     expect((await examine()).out).toMatch(
-      /^ok {7}tiles {9}file:data\/tiles can be read, and no log is late$/m,
+      /^ok {7}tiles {9}file:data\/tiles can be read, but was not compared: that takes a running gateway, and its admin key$/m,
     )
     expect((await examine(['--tiles', 'off'])).out).toMatch(
       /^ok {7}tiles {9}off: evidence is only in the store$/m,
@@ -397,6 +398,28 @@ describe('countersign doctor, on retention', () => {
   })
 })
 
+describe('the tiles of a log', () => {
+  const before = (minutes: number): string => new Date(Date.now() - minutes * 60_000).toISOString()
+  const levels = (size: number, published: number, ...signed: (readonly [number, number])[]): string[] => {
+    const note = `log\n${size}\nroot\n\ntime ${before(published)}\n`
+    const checkpoints = signed.map(([count, minutes]) => ({ size: count, at: before(minutes) }))
+    return judgeTiles('acme', note, checkpoints).map(({ level }) => level)
+  }
+
+  it('are late when records were signed more than ten minutes ago, also while new ones are signed', () => {
+    expect(levels(10, 1, [10, 1])).toEqual([])
+    expect(levels(10, 20, [12, 15])).toEqual(['error'])
+    expect(levels(10, 300, [12, 0], [11, 40])).toEqual(['error'])
+    expect(levels(10, 300, [400, 0])).toEqual(['error'])
+  })
+
+  it('are not late when a quiet log has new records', () => {
+    expect(levels(10, 300, [12, 0], [10, 300])).toEqual([])
+    expect(levels(10, 300, [12, 0], [11, 5])).toEqual([])
+    expect(judgeTiles('acme', '', [])).toEqual([])
+  })
+})
+
 describe('countersign doctor, beside a running gateway', () => {
   it('asks the gateway for readiness, clock and policies, and leaves the store to it', async () => {
     const { port } = await running()
@@ -406,6 +429,15 @@ describe('countersign doctor, beside a running gateway', () => {
     expect(out).toMatch(/^ok +clock +within 3 s of the gateway$/m)
     expect(out).toMatch(FINE)
     expect(code).toBe(0)
+  })
+
+  it('compares tiles with the checkpoints of the gateway', async () => {
+    const { port } = await running()
+    const fine = /^ok {7}tiles {9}file:data\/tiles can be read, and no log is late$/m
+    expect((await examine(['--port', port], { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY })).out).toMatch(fine)
+    const otherKey = { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY.toUpperCase() }
+    for (const env of [{}, otherKey])
+      expect((await examine(['--port', port], env)).out).toMatch(/^ok {7}tiles .*, but was not compared: /m)
   })
 
   it('reports tiles with more records than the gateway has signed', async () => {

@@ -87,6 +87,27 @@ describe('the tiles of a tenant', () => {
     ])
   })
 
+  it('prove one record by a checkpoint that was signed between two publications', async () => {
+    await held(agent)
+    let size = 0
+    await until(async () => {
+      const { body } = await world.admin<CheckpointList>('GET', 'checkpoints?tenant=acme&limit=1')
+      const [newest] = body.checkpoints
+      size = newest?.size ?? 0
+      writeFileSync(join(directory, 'kept'), newest?.note ?? '')
+      return size > records
+    })
+    const prove = (): Promise<CliRun> => run('prove', log, '2', '--key', 'key', '--checkpoint', 'kept')
+    const early = await prove()
+    const short = `has only ${records} records, and the checkpoint covers ${size}`
+    expect([early.code, early.err]).toEqual([3, expect.stringContaining(short)])
+    await live()
+    const { code, out } = await prove()
+    expect(code).toBe(0)
+    writeFileSync(join(directory, 'proof'), out)
+    expect((await run('verify-proof', 'proof', '--key', 'key')).err).toContain(`record 2 of the ${size} `)
+  })
+
   it('are verified from the kept state on: a nightly run reads one day', async () => {
     const verify = (): Promise<CliRun> => run('verify', log, '--key', 'key', '--state', 'state')
     expect((await verify()).code).toBe(0)

@@ -44,6 +44,17 @@ describe('a directory of tiles', () => {
     expect(readdirSync(unnamed)).toEqual(['fresh'])
   })
 
+  it('a write that fails leaves no file', async () => {
+    const place = directoryPlace(directory)
+    const full = (function* () {
+      yield Buffer.from('1')
+      throw new Error('the disk is full')
+    })() as unknown as Uint8Array
+    await expect(place.create('tile/0/000', full)).rejects.toThrow(/the disk is full/)
+    expect(readdirSync(join(directory, '.new'))).toEqual([])
+    expect(await place.create('tile/0/000', Buffer.from('1'))).toBe(true)
+  })
+
   it('a place that cannot be written is unavailable, and says why', async () => {
     writeFileSync(join(directory, 'file'), '')
     const place = directoryPlace(join(directory, 'file', 'acme'))

@@ -51,7 +51,7 @@ describe('the proof of a record', () => {
     let reads = 0
     const counting = { ...lab.placeAt(), read: (path: string) => (reads++, lab.placeAt().read(path)) }
     const place = { index: number - 1, size: SIZE }
-    const { record, path } = await readProved(counting, place)
+    const { record, path } = await readProved(counting, place, SIZE)
     expect(record).toBe(records[number - 1])
     expect(rootOfPath(leafHash(record), place, path)).toBe(root)
     expect(reads).toBeLessThan(20)
@@ -60,9 +60,30 @@ describe('the proof of a record', () => {
   it('is also read by an older checkpoint, whose partial tiles are gone', async () => {
     await lab.add(300)
     await lab.publish()
-    const { record, path } = await readProved(lab.placeAt(), { index: 2_590, size: SIZE })
+    const { record, path } = await readProved(lab.placeAt(), { index: 2_590, size: SIZE }, SIZE + 300)
     const root = rootOf(grown(EMPTY_TREE, records.map(leafHash)))
     expect(rootOfPath(leafHash(record), { index: 2_590, size: SIZE }, path)).toBe(root)
     expect(await lab.placeAt().read('tile/0/010.p/40')).toBeUndefined()
+  })
+  it.each([
+    [2_590, 2_595],
+    [0, 2_570],
+    [2_565, 2_570],
+    [2_560, 2_561],
+    [2_555, 2_590],
+    [300, 700],
+  ])(
+    '%i is read by a kept checkpoint of %i records, whose tiles were never published',
+    async (index, size) => {
+      const { record, path } = await readProved(lab.placeAt(), { index, size }, SIZE)
+      expect(record).toBe(records[index])
+      const root = rootOf(grown(EMPTY_TREE, records.slice(0, size).map(leafHash)))
+      expect(rootOfPath(leafHash(record), { index, size }, path)).toBe(root)
+    },
+  )
+
+  it('needs a place that has the records of the checkpoint', async () => {
+    const read = readProved(lab.placeAt(), { index: 1, size: SIZE + 1 }, SIZE)
+    await expect(read).rejects.toThrow(`has only ${SIZE} records, and the checkpoint covers ${SIZE + 1}`)
   })
 })

@@ -5,10 +5,18 @@ import type { AddressInfo } from 'node:net'
  * The fate of a request:
  * - `pass`: the server answers
  * - `refuse`: answers 503, and the server never sees it
+ * - `lost`: answers 404 with a page, as a proxy does that does not know the server
  * - `drop`: the connection ends before the server sees it
  * - `swallow`: the server executes it, and the connection ends before its answer
+ * - `stall`: the answer begins, and never ends
+ * - `trickle`: the answer begins, and one more byte follows now and then
  */
-export type Fault = 'pass' | 'refuse' | 'drop' | 'swallow'
+export type Fault = 'pass' | 'refuse' | 'lost' | 'drop' | 'swallow' | 'stall' | 'trickle'
+
+const PAGE = '<html><body><h1>404 Not Found</h1></body></html>'
+
+/** Time between two bytes of a `trickle`, ms. */
+const TRICKLE_MS = 20
 
 export interface FaultProxy {
   readonly url: string
@@ -23,13 +31,21 @@ export async function startFaultProxy(to: number): Promise<FaultProxy> {
     const { method = '', url = '' } = incoming
     const fault = proxy.fault(method, url)
     if (fault === 'refuse') return void answer.writeHead(503).end()
+    if (fault === 'lost') return void answer.writeHead(404, { 'content-type': 'text/html' }).end(PAGE)
     if (fault === 'drop') return void incoming.socket.destroy()
     const forwarded = request({ port: to, host: '127.0.0.1', method, path: url, headers: incoming.headers })
     forwarded.on('error', () => incoming.socket.destroy())
     forwarded.on('response', (found: IncomingMessage) => {
       if (fault === 'swallow') return void found.resume().on('end', () => incoming.socket.destroy())
-      answer.writeHead(found.statusCode ?? 500, found.headers)
-      found.pipe(answer)
+      const isSlow = fault === 'stall' || fault === 'trickle'
+      const length = isSlow ? { 'content-length': '1000000' } : {}
+      answer.writeHead(found.statusCode ?? 500, { ...found.headers, ...length })
+      if (!isSlow) return void found.pipe(answer)
+      found.resume()
+      answer.write('first')
+      if (fault === 'stall') return
+      const timer = setInterval(() => answer.write('.'), TRICKLE_MS)
+      answer.on('close', () => clearInterval(timer))
     })
     incoming.pipe(forwarded)
   })

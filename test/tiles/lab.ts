@@ -60,8 +60,19 @@ export class Lab {
     })
   }
 
+  /** Closes a store. */
+  async leave(name: string): Promise<void> {
+    const { store } = await this.on(name)
+    await store.close()
+    this.#stores.splice(this.#stores.indexOf(store), 1)
+    this.#deps.delete(name)
+  }
+
   /** Adds records, and signs them. */
-  async add(count: number, { to = 'data', text = '' }: { to?: string; text?: string } = {}): Promise<void> {
+  async add(
+    count: number,
+    { to = 'data', text = '', tenant = TENANT }: { to?: string; text?: string; tenant?: string } = {},
+  ): Promise<void> {
     const { store } = await this.on(to)
     const at = new Date(this.now).toISOString()
     const TOGETHER = 5_000
@@ -70,11 +81,11 @@ export class Lab {
         JSON.stringify({ at, n: left - i, text }),
       )
       await store.commit(
-        TENANT,
+        tenant,
         commitOf(store, { commitId: `${to}-${count}-${left}-${this.now++}`, events }),
       )
     }
-    while ((await makeCheckpoint(await this.on(to), this.identity, TENANT)).more);
+    while ((await makeCheckpoint(await this.on(to), this.identity, tenant)).more);
   }
 
   placeAt(address = this.address): Place {

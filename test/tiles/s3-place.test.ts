@@ -51,6 +51,41 @@ describe.skipIf(VERSITYGW === undefined)('a bucket of tiles', () => {
     expect((await place.read('checkpoint'))?.bytes.toString()).toBe('2')
   })
 
+  it.each([
+    ['stall', { silenceMs: 200, callMs: 60_000 }],
+    ['trickle', { silenceMs: 60_000, callMs: 500 }],
+  ] as const)('an answer that never ends (%s) makes the place unavailable', async (fault, limits) => {
+    const slow = openS3({ bucket: server.bucket, endpoint: proxy.url, pathStyle: true, limits })
+    const place = slow.place(randomUUID())
+    await place.create('checkpoint', Buffer.from('1'))
+    proxy.fault = () => fault
+    await expect(place.read('checkpoint')).rejects.toThrow(PlaceUnavailable)
+    await expect(place.list('tile')).rejects.toThrow(PlaceUnavailable)
+    slow.close()
+  })
+
+  it('a 404 of another server is no missing file', async () => {
+    const place = s3.place(randomUUID())
+    await place.create('checkpoint', Buffer.from('1'))
+    const { version } = (await place.read('checkpoint')) ?? {}
+    proxy.fault = () => 'lost'
+    const one = Buffer.of(1)
+    await expect(place.read('checkpoint')).rejects.toThrow(PlaceUnavailable)
+    await expect(place.create('tile/0/000', one)).rejects.toThrow(PlaceUnavailable)
+    await expect(place.replace('checkpoint', one, version)).rejects.toThrow(PlaceUnavailable)
+    await expect(place.replace('checkpoint', one, undefined)).rejects.toThrow(PlaceUnavailable)
+    await expect(place.list('tile')).rejects.toThrow(PlaceUnavailable)
+    await expect(place.remove('checkpoint')).rejects.toThrow(PlaceUnavailable)
+  })
+
+  it('a replacement of a file that is gone is refused', async () => {
+    const place = s3.place(randomUUID())
+    await place.create('checkpoint', Buffer.from('1'))
+    const { version } = (await place.read('checkpoint')) ?? {}
+    await place.remove('checkpoint')
+    expect(await place.replace('checkpoint', Buffer.of(1), version)).toBe(false)
+  })
+
   it('a server that does not answer, or has no such bucket, makes the place unavailable', async () => {
     const place = s3.place(randomUUID())
     proxy.fault = () => 'drop'

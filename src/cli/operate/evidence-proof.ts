@@ -20,8 +20,8 @@ export async function proveOne(
     verifierKeys: keysIn(key),
   }
   const proof = isPlace(file)
-    ? withLog(file, ({ place, note }) =>
-        proveByPath((at) => readProved(place, at), { ...wanted, note: wanted.note || note }),
+    ? withLog(file, ({ place, note, size }) =>
+        proveByPath((at) => readProved(place, at, size), { ...wanted, note: wanted.note || note }),
       )
     : proveRecord(exported(file), wanted)
   process.stdout.write(await proof.catch(refused))

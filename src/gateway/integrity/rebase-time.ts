@@ -117,7 +117,9 @@ const TIMED = new Set([
   'link',
   'seen',
   'session',
+  'sizes',
   'thread',
+  'tiles',
   'token',
 ])
 const TIME = /^(?:at|until|deadline|.*_(?:at|until|since))$/

@@ -19,7 +19,7 @@ import { type LogIdentity, originOf } from './checkpoints.ts'
 
 export interface Tiles {
   readonly identity: LogIdentity
-  /** The address of all logs, as the settings name it. */
+  /** The address of all logs. The same place always has the same. */
   readonly address: string
   readonly placeOf: (tenant: string) => Place
 }
@@ -72,6 +72,7 @@ function publishedAt(
  * Publishes new records of a tenant. Does nothing while another instance has the lease.
  *
  * @param stop ends the work; the next call continues
+ * @returns false when another instance has the lease
  * @throws TilesStopped; PlaceUnavailable; GatewayError of the store
  */
 export async function publishTiles(
@@ -79,23 +80,40 @@ export async function publishTiles(
   tiles: Tiles,
   tenant: string,
   stop: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const lease = await takeLease(deps, tiles, tenant)
-  if (lease === undefined) return
+  if (lease === undefined) return false
   const { known } = lease
   const place = tiles.placeOf(tenant)
-  let published: Published | undefined
+  let done: Done | undefined
   try {
     const [newest] = await readConfirmed(deps, tenant, async () => {
       const found = await newestOf(deps, tenant)
       return found === undefined ? [] : [found]
     })
     if (newest === undefined) await requireNothing(place)
-    else published = await publish(publicationOf(deps, tiles, { tenant, place, newest, lease, stop }))
+    else {
+      const work = { tenant, place, newest, lease, stop }
+      const { found, ...published } = await publish(publicationOf(deps, tiles, work))
+      // a place that the store does not know may be long: only its end can have partial files
+      done =
+        known.note === undefined
+          ? { published, before: found, kept: found }
+          : { published, before: known.size, kept: known.before }
+    }
   } finally {
-    await endLease(deps, tenant, lease, published)
+    await endLease(deps, tenant, lease, done)
   }
-  if (published !== undefined) await removeOutgrown(place, Math.min(known.before, known.size), published.size)
+  if (done !== undefined) await removeOutgrown(place, Math.min(done.kept, done.before), done.published.size)
+  return true
+}
+
+interface Done {
+  readonly published: Published
+  /** The size before this publication. */
+  readonly before: number
+  /** The size from which partial files may remain. */
+  readonly kept: number
 }
 
 /** Requires an empty place for a store that has signed nothing. @throws TilesStopped */
@@ -188,7 +206,7 @@ async function takeLease(deps: Deps, tiles: Tiles, tenant: string): Promise<Leas
   const { answer } = await transact(deps, tenant, async () => {
     const found = await read(deps.store, tenant, 'tiles', HEAD)
     const now = deps.store.now()
-    if (found?.value.lease !== undefined && found.value.lease.until > now) return { answer: undefined }
+    if (isHeld(found?.value.lease, now)) return { answer: undefined }
     const known = publishedAt(tiles, found) ?? { place: tiles.address, size: 0, before: 0 }
     const until = now + LEASE_MS
     return {
@@ -199,6 +217,10 @@ async function takeLease(deps: Deps, tiles: Tiles, tenant: string): Promise<Leas
   })
   return answer
 }
+
+/** A lease that is longer than any was taken before the clock of the store was set back. */
+const isHeld = (lease: TilesRecord['lease'], now: number): boolean =>
+  lease !== undefined && lease.until > now && lease.until <= now + LEASE_MS
 
 /** Returns the new end of the lease. @throws PlaceUnavailable when another writer has it */
 async function renewLease(deps: Deps, tenant: string, by: string): Promise<number> {
@@ -220,14 +242,17 @@ async function endLease(
   deps: Deps,
   tenant: string,
   { by, known }: Lease,
-  published: Published | undefined,
+  done: Done | undefined,
 ): Promise<void> {
   await transact(deps, tenant, async () => {
     const found = await read(deps.store, tenant, 'tiles', HEAD)
     if (found?.value.lease?.by !== by) return { answer: undefined }
     const { lease: _, ...kept } = known
-    const { place, size: before } = known
-    const now = published === undefined || published.size < before ? kept : { place, before, ...published }
+    const { place, size } = known
+    const now =
+      done === undefined || done.published.size < size
+        ? kept
+        : { place, before: done.before, ...done.published }
     return {
       answer: undefined,
       guards: [unchanged('tiles', HEAD, found)],

@@ -99,17 +99,17 @@ class DirectoryPlace implements Place {
     return join(this.#root, isPacked(path) ? `${path}${PACKED}` : path)
   }
 
-  /** Writes and syncs a file that has no name in the log yet. */
+  /** Writes and syncs a file that has no name in the log yet. After a failure, it leaves no file. */
   async #unnamed(stored: Uint8Array): Promise<string> {
     const folder = join(this.#root, UNNAMED)
     if (!this.#synced.has(folder)) await this.#beginIn(folder)
     const path = join(folder, randomUUID())
-    const file = await open(path, 'wx', MODES.file)
     try {
-      await file.writeFile(stored)
-      await file.sync()
-    } finally {
-      await file.close()
+      await writeSynced(path, stored)
+    } catch (error) {
+      // a full disk would fill further with each attempt
+      await rm(path, { force: true }).catch(() => undefined)
+      throw error
     }
     return path
   }
@@ -181,6 +181,16 @@ async function syncUpTo(directory: string, top: string): Promise<void> {
     })
   await sync(directory)
   await syncUpTo(dirname(directory), top)
+}
+
+async function writeSynced(path: string, stored: Uint8Array): Promise<void> {
+  const file = await open(path, 'wx', MODES.file)
+  try {
+    await file.writeFile(stored)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
 }
 
 async function sync(path: string): Promise<void> {

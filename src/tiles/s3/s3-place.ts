@@ -12,7 +12,10 @@ import { isPacked, type Place, PlaceUnavailable, type StoredFile } from '../plac
  * finds credentials itself: in variables, in files, or by the role of the machine.
  */
 const CONNECT_MS = 3_000
-const REQUEST_MS = 15_000
+/** The longest time without a byte from the server, ms. */
+const SILENCE_MS = 15_000
+/** The longest time of a call with all its attempts and its answer, ms. A server may send a byte now and then. */
+const CALL_MS = 60_000
 const ATTEMPTS = 3
 
 export interface S3Options {
@@ -22,6 +25,13 @@ export interface S3Options {
   readonly region?: string
   /** True for a server that expects the bucket in the path, not in the name of the host. */
   readonly pathStyle: boolean
+  /** Other limits than those of a real server, ms. */
+  readonly limits?: Limits
+}
+
+interface Limits {
+  readonly silenceMs: number
+  readonly callMs: number
 }
 
 /** A client for all places of a bucket. */
@@ -34,7 +44,8 @@ export interface S3 {
 /** The region that a request names where neither the setting nor the environment names one. */
 const NO_REGION = 'us-east-1'
 
-export function openS3({ bucket, endpoint, region, pathStyle }: S3Options): S3 {
+export function openS3({ bucket, endpoint, region, pathStyle, limits }: S3Options): S3 {
+  const { silenceMs, callMs } = limits ?? { silenceMs: SILENCE_MS, callMs: CALL_MS }
   const client = new S3Client({
     ...(endpoint === undefined ? {} : { endpoint }),
     ...(region !== undefined ? { region } : endpoint !== undefined ? { region: NO_REGION } : {}),
@@ -45,12 +56,14 @@ export function openS3({ bucket, endpoint, region, pathStyle }: S3Options): S3 {
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
       connectionTimeout: CONNECT_MS,
-      requestTimeout: REQUEST_MS,
+      requestTimeout: silenceMs,
       throwOnRequestTimeout: true,
+      // the limit of a request ends with the headers of its answer, and this one with the last byte
+      socketTimeout: silenceMs,
     },
   })
   return {
-    place: (prefix) => new S3Place(client, bucket, prefix),
+    place: (prefix) => new S3Place(client, { bucket, prefix, callMs }),
     close: () => client.destroy(),
   }
 }
@@ -60,27 +73,33 @@ class S3Place implements Place {
   readonly #client: S3Client
   readonly #bucket: string
   readonly #prefix: string
+  readonly #callMs: number
 
-  constructor(client: S3Client, bucket: string, prefix: string) {
+  constructor(
+    client: S3Client,
+    { bucket, prefix, callMs }: { readonly bucket: string; readonly prefix: string; readonly callMs: number },
+  ) {
     this.#client = client
     this.#bucket = bucket
     this.#prefix = prefix === '' ? '' : `${prefix}/`
+    this.#callMs = callMs
     this.name = `\`s3://${bucket}/${prefix}\``
   }
 
   async read(path: string): Promise<StoredFile | undefined> {
-    return this.#do(async () => {
-      const { Body, ETag = '' } = await this.#client.send(new GetObjectCommand(this.#at(path)))
+    return this.#do(async (abortSignal) => {
+      const get = new GetObjectCommand(this.#at(path))
+      const { Body, ETag = '' } = await this.#client.send(get, { abortSignal })
       return { bytes: Buffer.from((await Body?.transformToByteArray()) ?? []), version: ETag }
-    }, NOT_FOUND).then((found) => (found === REFUSED ? undefined : found))
+    }, isGone).then((found) => (found === REFUSED ? undefined : found))
   }
 
   create(path: string, stored: Uint8Array): Promise<boolean> {
-    return this.#put(path, stored, { IfNoneMatch: '*' })
+    return this.#put(path, stored, NEW)
   }
 
   replace(path: string, stored: Uint8Array, version: string | undefined): Promise<boolean> {
-    return this.#put(path, stored, version === undefined ? { IfNoneMatch: '*' } : { IfMatch: version })
+    return this.#put(path, stored, version === undefined ? NEW : { IfMatch: version })
   }
 
   async list(folder: string): Promise<string[]> {
@@ -92,7 +111,10 @@ class S3Place implements Place {
         Prefix: `${this.#prefix}${folder}/`,
         ...(token === undefined ? {} : { ContinuationToken: token }),
       }
-      const page = await this.#do(() => this.#client.send(new ListObjectsV2Command(query)), [])
+      const page = await this.#do(
+        (abortSignal) => this.#client.send(new ListObjectsV2Command(query), { abortSignal }),
+        never,
+      )
       if (page === REFUSED) break
       paths.push(...(page.Contents ?? []).map(({ Key = '' }) => Key.slice(this.#prefix.length)))
       token = page.NextContinuationToken
@@ -101,7 +123,8 @@ class S3Place implements Place {
   }
 
   async remove(path: string): Promise<void> {
-    await this.#do(() => this.#client.send(new DeleteObjectCommand(this.#at(path))), NOT_FOUND)
+    const gone = new DeleteObjectCommand(this.#at(path))
+    await this.#do((abortSignal) => this.#client.send(gone, { abortSignal }), isGone)
   }
 
   #at(path: string): { readonly Bucket: string; readonly Key: string } {
@@ -120,25 +143,43 @@ class S3Place implements Place {
       ContentType: path.startsWith('tile/') ? 'application/octet-stream' : 'text/plain; charset=utf-8',
       ...(isPacked(path) ? { ContentEncoding: 'gzip' } : {}),
     })
-    return (await this.#do(() => this.#client.send(put), REFUSED_CONDITION)) !== REFUSED
+    const answer = await this.#do(
+      (abortSignal) => this.#client.send(put, { abortSignal }),
+      (error) => isOther(error) || (condition !== NEW && isGone(error)),
+    )
+    return answer !== REFUSED
   }
 
-  /** Returns `REFUSED` for an answer with one of these statuses. @throws PlaceUnavailable for any other failure */
-  async #do<T>(work: () => Promise<T>, expected: readonly number[]): Promise<T | typeof REFUSED> {
+  /**
+   * Returns `REFUSED` for an expected answer.
+   *
+   * @param work passes the signal to its request; an abort also ends the body of the answer
+   * @throws PlaceUnavailable for any other failure
+   */
+  async #do<T>(
+    work: (abortSignal: AbortSignal) => Promise<T>,
+    isExpected: (error: unknown) => boolean,
+  ): Promise<T | typeof REFUSED> {
     try {
-      return await work()
+      return await work(AbortSignal.timeout(this.#callMs))
     } catch (error) {
-      const isExpected = expected.includes(statusOf(error)) && !/^NoSuchBucket$/.test((error as Error).name)
-      if (isExpected) return REFUSED
+      if (isExpected(error)) return REFUSED
       throw unavailable(this.name, error)
     }
   }
 }
 
 const REFUSED = Symbol('refused')
-const NOT_FOUND = [404]
-/** The object exists, has another version, or, for If-Match, is gone. */
-const REFUSED_CONDITION = [412, 404]
+/** The condition of a file that does not exist yet. */
+const NEW = { IfNoneMatch: '*' }
+
+/** True for the answer of S3 about an object. A 404 of a proxy, or of another path, says nothing about the log. */
+const isGone = (error: unknown): boolean => statusOf(error) === 404 && (error as Error).name === 'NoSuchKey'
+
+/** True when the object exists, or has another version. */
+const isOther = (error: unknown): boolean => statusOf(error) === 412
+
+const never = (): boolean => false
 
 function statusOf(error: unknown): number {
   const { $metadata } = error as { readonly $metadata?: { readonly httpStatusCode?: number } }

@@ -1,13 +1,15 @@
 // @store each
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { signingKeyOf } from '../../../src/domain/checkpoint.ts'
+import { put } from '../../../src/gateway/core/records.ts'
 import { lookAtTiles } from '../../../src/gateway/jobs/publish-tiles.ts'
 import { WIDTH } from '../../../src/tiles/layout.ts'
 import { readEdge, readNote, readRecords, sizeIn } from '../../../src/tiles/log.ts'
 import { PlaceUnavailable } from '../../../src/tiles/place.ts'
 import { MINUTE } from '../../gateway-fixture.ts'
+import { commitOf } from '../../store/commit-of.ts'
 import { Lab, TENANT, watched } from '../../tiles/lab.ts'
 
 let lab: Lab
@@ -143,11 +145,63 @@ describe('the tiles of a tenant', () => {
     await expectPublished(1_500)
   })
 
+  it('are published in spite of a lease that was taken while the clock was ahead', async () => {
+    await lab.add(300)
+    const { store } = await lab.on()
+    const hold = async (until: number): Promise<void> => {
+      const head = { place: lab.address, size: 0, before: 0, lease: { by: 'another', until } }
+      const commitId = `hold-${until}`
+      await store.commit(TENANT, commitOf(store, { commitId, writes: [put('tiles', 'head', head)] }))
+    }
+    await hold(store.now() + 5 * MINUTE)
+    await lab.publish()
+    expect(await lab.placeAt().read('checkpoint')).toBeUndefined()
+    await hold(store.now() + 600 * MINUTE)
+    await lab.publish()
+    await expectPublished(300)
+  })
+
+  it('continue in a place that the store does not know, without a look at all of it', async () => {
+    await lab.add(20 * WIDTH + 10)
+    await lab.publish()
+    lab.address = './tiles'
+    const listed: string[] = []
+    lab.wrap = (place) => ({
+      ...watched(place, {}),
+      list: (folder) => (listed.push(folder), place.list(folder)),
+    })
+    for (let i = 0; i < 3; i++) {
+      await lab.add(WIDTH)
+      await lab.publish()
+      await lab.publish()
+    }
+    await expectPublished(23 * WIDTH + 10)
+    expect(await lab.placeAt().list('tile/0/020.p')).toEqual([])
+    expect(new Set(listed).size).toBeLessThan(10)
+  })
+
   it('end with the gateway, and the next one continues at once', async () => {
     await lab.add(300)
     await expect(lab.publish('data', AbortSignal.abort())).rejects.toThrow(/this gateway ends/)
     await lab.publish()
     await expectPublished(300)
+  })
+})
+
+describe('a long publication', () => {
+  it('ends with the gateway while it reads the store', async () => {
+    await lab.add(2_000)
+    const { store } = await lab.on()
+    const stop = new AbortController()
+    const read = vi.spyOn(store, 'events').mockImplementationOnce((...args) => {
+      stop.abort()
+      return store.events(...args)
+    })
+    await expect(lab.publish('data', stop.signal)).rejects.toThrow(/this gateway ends/)
+    expect(read.mock.calls.map(([, after]) => after)).toEqual([0, 0])
+    read.mockRestore()
+    await lab.publish()
+    await expectPublished(2_000)
   })
 })
 
