@@ -35,6 +35,8 @@ export const LIMITS = {
   /** Parts to see of one revision, and places that a vote names. */
   PARTS: 200,
   PART_CHARS: 320,
+  /** Size of all places that a vote names, in UTF-8. The parts to see have half of it at most. */
+  PLACES_BYTES: 40_000,
   /** Longest reason for a withdrawal. */
   WITHDRAWAL_REASON_CHARS: 500,
   /** Longest time between the end of an agent's wait and the withdrawal of its call, in seconds. */

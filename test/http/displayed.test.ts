@@ -153,6 +153,10 @@ describe('POST votes, with displayed', () => {
     ['a short digest', { digest: 'abc', seen: [], unseen: [] }],
     ['too many places', { digest: '0'.repeat(64), seen: Array<string>(201).fill('a'), unseen: [] }],
     ['a long place', { digest: '0'.repeat(64), seen: ['a'.repeat(321)], unseen: [] }],
+    [
+      'places that no record could hold',
+      { digest: '0'.repeat(64), seen: Array<string>(100).fill('ä'.repeat(310)), unseen: [] },
+    ],
     ['a negative time', { digest: '0'.repeat(64), seen: [], unseen: [], ms: -1 }],
     ['a property more', { digest: '0'.repeat(64), seen: [], unseen: [], by: 'ann' }],
   ])('400 for %s', async (_, displayed) => {

@@ -51,10 +51,17 @@ function partsOf({ record, previous, shown }: Revisions): string[] {
 }
 
 function bounded(places: readonly string[]): string[] {
-  const fitting = places.filter((place) => place.length <= LIMITS.PART_CHARS)
-  if (fitting.length === places.length && places.length <= LIMITS.PARTS) return fitting
-  return [...fitting.slice(0, LIMITS.PARTS - 1), 'payload']
+  const fitting: string[] = []
+  let room = LIMITS.PLACES_BYTES / 2
+  for (const place of places) {
+    if (place.length > LIMITS.PART_CHARS || fitting.length === LIMITS.PARTS) continue
+    room -= bytesOf([place])
+    if (room >= 0) fitting.push(place)
+  }
+  return fitting.length === places.length ? fitting : [...fitting.slice(0, LIMITS.PARTS - 1), 'payload']
 }
+
+const bytesOf = (places: readonly string[]): number => Buffer.byteLength(JSON.stringify(places))
 
 /** The name of the place behind a JSON Pointer: `payload.to[2]` for `/to/2`. */
 const placeOf = (payload: JsonObject, pointer: string): string => payloadName(stepsOf(payload, pointer))
@@ -72,8 +79,8 @@ export type Recorded = JsonObject & Required<Displayed>
 /**
  * Checks the parts that a vote says were displayed. Parts to see count as unseen when the vote omits them.
  *
- * @throws GatewayError `stale_revision` for a digest of anything else than the current revision, and
- * `displayed_required` when the level requires that each part was seen
+ * @throws GatewayError `invalid_request` for places that no record of evidence could hold, `stale_revision` for a digest
+ * of anything else than the current revision, and `displayed_required` when the level requires that each part was seen
  */
 export async function checkDisplayed(
   deps: Deps,
@@ -86,6 +93,8 @@ export async function checkDisplayed(
     if (isNeeded) throw required(thread, '`displayed`')
     return 'none'
   }
+  const tooMany = bytesOf([...displayed.seen, ...displayed.unseen]) > LIMITS.PLACES_BYTES
+  if (tooMany) throw new GatewayError('invalid_request', 'the vote names too many long places')
   const revisions = await revisionsOf(deps, caller, thread)
   const { parts, ...known } = displayOf(thread, revisions)
   const { thread_id, revision } = thread
