@@ -79,8 +79,9 @@ export type Recorded = JsonObject & Required<Displayed>
 /**
  * Checks the parts that a vote says were displayed. Parts to see count as unseen when the vote omits them.
  *
- * @throws GatewayError `invalid_request` for places that no record of evidence could hold, `stale_revision` for a digest
- * of anything else than the current revision, and `displayed_required` when the level requires that each part was seen
+ * @throws GatewayError `invalid_request` for places that no record of evidence could hold
+ * @throws GatewayError `stale_revision` for a digest of anything else than the current revision, and
+ * `displayed_required` when the level requires that each part was seen
  */
 export async function checkDisplayed(
   deps: Deps,
