@@ -36,6 +36,7 @@ import { type Database, openDatabase } from './lmdb.ts'
  */
 
 const BUILDING = 'compact.'
+const LEFT = /^compact\.[0-9a-f-]{36}$/
 
 /** Bytes of the data file. */
 export interface Compaction {
@@ -82,8 +83,9 @@ export async function compactEmbedded({
 
 /** Removes what a killed compaction left. The caller holds the lock of the directory. */
 export function removeUnfinished(directory: string): void {
-  for (const name of readdirSync(directory))
-    if (name.startsWith(BUILDING)) rmSync(join(directory, name), { recursive: true, force: true })
+  for (const entry of readdirSync(directory, { withFileTypes: true }))
+    if (entry.isDirectory() && LEFT.test(entry.name))
+      rmSync(join(directory, entry.name), { recursive: true, force: true })
 }
 
 /** A smaller file is not worth the time. */

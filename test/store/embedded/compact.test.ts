@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -148,12 +148,16 @@ describe('a start', () => {
     expect(await contentOf(path)).toBe(content)
   })
 
-  it('removes what a killed compaction left', async () => {
+  it('removes what a killed compaction left, and nothing else', async () => {
     const path = another()
-    mkdirSync(join(path, 'compact.x'))
-    writeFileSync(join(path, 'compact.x', 'store.mdb'), 'half')
+    const left = join(path, `compact.${randomUUID()}`)
+    mkdirSync(left)
+    writeFileSync(join(left, 'store.mdb'), 'half')
+    mkdirSync(join(path, 'compact.old'))
+    const file = `compact.${randomUUID()}`
+    for (const name of ['compact.log', file]) writeFileSync(join(path, name), 'mine')
     const store = await openEmbeddedStore({ path, minFreeBytes: 0 })
-    expect(unfinished(path)).toEqual([])
+    expect(unfinished(path)).toEqual([file, 'compact.log', 'compact.old'])
     await store.close()
   })
 })
