@@ -13,7 +13,7 @@ import {
 import { basename, join, resolve } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { WrongPlace } from '../archive.ts'
-import { freeBytes, type Statfs } from './disk.ts'
+import { freeBytes, refuseNetworkFileSystem, type Statfs } from './disk.ts'
 import {
   DATA_FILE,
   handOver,
@@ -23,6 +23,7 @@ import {
   prepareDirectory,
   readMarker,
   refuseForeign,
+  stateOfDataFile,
   syncDirectory,
 } from './files.ts'
 import { lockDirectory } from './lock.ts'
@@ -62,7 +63,8 @@ interface Space {
  * Compacts a stopped store.
  *
  * @throws WrongPlace for a directory without a store, DirectoryInUse for a store in use. An Error of one sentence when
- * the file is damaged, belongs to another deployment, or does not fit on the disk a second time
+ * the file is damaged, on a network file system, in use after all, of another deployment, or does not fit on the disk a
+ * second time
  */
 export async function compactEmbedded({
   path,
@@ -71,6 +73,7 @@ export async function compactEmbedded({
 }: CompactOptions): Promise<Compaction> {
   const directory = resolve(path)
   if (!holdsStore(directory)) throw new WrongPlace(noStore(path))
+  refuseNetworkFileSystem(directory, statfs)
   const lock = await lockDirectory(directory)
   try {
     refuseForeign(readMarker(directory), deployment)
@@ -140,7 +143,9 @@ async function compactFile(directory: string, room: Room): Promise<Compaction> {
   const building = join(directory, `${BUILDING}${randomUUID()}`)
   const copy = join(building, DATA_FILE)
   const db = openDatabase(file)
+  let copied: string
   try {
+    copied = stateOfDataFile(directory)
     const { usedBytes } = spaceOf(db, before)
     if (!hasRoom(directory, usedBytes, room))
       throw new Error(`the disk has no room for the copy, which takes ${usedBytes} bytes`)
@@ -154,6 +159,8 @@ async function compactFile(directory: string, room: Room): Promise<Compaction> {
   }
   syncFile(copy)
   const { size: after } = statSync(copy)
+  if (stateOfDataFile(directory) !== copied)
+    throw new Error(`another process changed ${DATA_FILE} during the compaction: stop it, and compact again`)
   renameSync(copy, file)
   syncDirectory(directory)
   rmSync(building, { recursive: true })

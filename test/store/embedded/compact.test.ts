@@ -1,11 +1,22 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openEmbeddedArchive } from '../../../src/store/embedded/archive.ts'
 import { compactEmbedded } from '../../../src/store/embedded/compact.ts'
+import { stateOfDataFile } from '../../../src/store/embedded/files.ts'
+import { openDatabase } from '../../../src/store/embedded/lmdb.ts'
 import { type EmbeddedOptions, openEmbeddedStore } from '../../../src/store/embedded/store.ts'
 import { startProcess } from '../../crash.ts'
 import { commitOf } from '../commit-of.ts'
@@ -105,6 +116,34 @@ describe('a compaction', () => {
     await expect(compactEmbedded({ path, deployment: 'b' })).rejects.toThrow('another deployment')
     await expect(compactEmbedded({ path, statfs: () => full })).rejects.toThrow('has no room for the copy')
     expect([sizeOf(path), unfinished(path)]).toEqual([sizeOf(original), []])
+  })
+
+  it('refuses a network file system', async () => {
+    const path = another()
+    await expect(compactEmbedded({ path, statfs: () => ({ ...full, type: 0x6969 }) })).rejects.toThrow('NFS')
+    expect(sizeOf(path)).toBe(sizeOf(original))
+  })
+
+  it('keeps a file that another process replaced meanwhile', async () => {
+    const path = another()
+    const data = join(path, 'store.mdb')
+    const statfs = () => {
+      cpSync(data, join(path, 'other'))
+      renameSync(join(path, 'other'), data)
+      return { ...full, bavail: 10_000 }
+    }
+    await expect(compactEmbedded({ path, statfs })).rejects.toThrow('another process changed store.mdb')
+    expect(sizeOf(path)).toBe(sizeOf(original))
+  })
+
+  it('knows a file of another commit by its state', async () => {
+    const path = another()
+    const db = openDatabase(join(path, 'store.mdb'))
+    const before = stateOfDataFile(path)
+    expect(stateOfDataFile(path)).toBe(before)
+    await db.put(Buffer.from('key'), 'value')
+    expect(stateOfDataFile(path)).not.toBe(before)
+    await db.close()
   })
 })
 
