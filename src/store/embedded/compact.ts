@@ -10,7 +10,7 @@ import {
   statfsSync,
   statSync,
 } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { WrongPlace } from '../archive.ts'
 import { freeBytes, refuseNetworkFileSystem, type Statfs } from './disk.ts'
@@ -141,8 +141,38 @@ async function compactFile(directory: string, room: Room): Promise<Compaction> {
   const file = join(directory, DATA_FILE)
   const { size: before, mode } = statSync(file)
   const building = join(directory, `${BUILDING}${randomUUID()}`)
-  const copy = join(building, DATA_FILE)
-  const db = openDatabase(file)
+  try {
+    const copy = join(building, DATA_FILE)
+    await copyFile(directory, copy, { mode, before, room })
+    const { size: after } = statSync(copy)
+    renameSync(copy, file)
+    syncDirectory(directory)
+    return { before, after }
+  } finally {
+    removeCopy(building)
+  }
+}
+
+/** The next start removes what stays. */
+function removeCopy(building: string): void {
+  try {
+    rmSync(building, { recursive: true, force: true })
+  } catch {
+    // the outcome of the compaction counts
+  }
+}
+
+interface Original {
+  readonly mode: number
+  /** Bytes of the data file. */
+  readonly before: number
+  readonly room: Room
+}
+
+/** Writes the copy, and checks that it equals the file and that the file did not change meanwhile. */
+async function copyFile(directory: string, copy: string, { mode, before, room }: Original): Promise<void> {
+  const building = dirname(copy)
+  const db = openDatabase(join(directory, DATA_FILE))
   let copied: string
   try {
     copied = stateOfDataFile(directory)
@@ -158,13 +188,8 @@ async function compactFile(directory: string, room: Room): Promise<Compaction> {
     await db.close()
   }
   syncFile(copy)
-  const { size: after } = statSync(copy)
   if (stateOfDataFile(directory) !== copied)
     throw new Error(`another process changed ${DATA_FILE} during the compaction: stop it, and compact again`)
-  renameSync(copy, file)
-  syncDirectory(directory)
-  rmSync(building, { recursive: true })
-  return { before, after }
 }
 
 function syncFile(path: string): void {
