@@ -3,7 +3,6 @@ import type { Logger } from 'pino'
 import { measureStore } from '../gateway/integrity/measure-store.ts'
 import type { Deps } from '../gateway/core/deps.ts'
 import type { Config } from '../settings/settings.ts'
-import { type StoreArchive, StoreMoved } from '../store/archive.ts'
 import { type Store, StoreUnavailable } from '../store/store.ts'
 import { openLive } from './store.ts'
 
@@ -31,8 +30,7 @@ export function startSizes(deps: Deps, config: Config, parts: SizesParts): Sizes
     try {
       await measureStore(deps, {
         now: () => live.now(),
-        partitions: () => live.partitions(),
-        dump: (partition) => still(live, partition),
+        pages: () => live.pages(),
         rest: restOf(stop.signal),
       })
     } finally {
@@ -53,15 +51,6 @@ export function startSizes(deps: Deps, config: Config, parts: SizesParts): Sizes
       clearInterval(timer)
       await running
     },
-  }
-}
-
-/** The content while it changes, which is near enough for a measurement. */
-async function* still(live: Pick<StoreArchive, 'dump'>, partition: string): ReturnType<StoreArchive['dump']> {
-  try {
-    yield* live.dump(partition)
-  } catch (error) {
-    if (!(error instanceof StoreMoved)) throw error
   }
 }
 

@@ -4,7 +4,7 @@ import { requireExpected, requireSaneClock } from './expected-store.ts'
 import { SYSTEM } from '../gateway/core/records.ts'
 import { section } from '../settings/section.ts'
 import type { Config } from '../settings/settings.ts'
-import type { StoreArchive, StoreRestore } from '../store/archive.ts'
+import { type LiveContent, pagesOf, type StoreArchive, type StoreRestore } from '../store/archive.ts'
 import type { Compaction } from '../store/embedded/compact.ts'
 import { requireStore } from '../store/embedded/files.ts'
 import { type EmbeddedOptions, type EmbeddedStore, openEmbeddedStore } from '../store/embedded/store.ts'
@@ -83,13 +83,15 @@ export async function openArchive(config: Config): Promise<StoreArchive> {
 export async function openLive(
   config: Config,
   store: Store,
-): Promise<Pick<StoreArchive, 'now' | 'partitions' | 'dump' | 'close'>> {
-  if (config.store.kind !== 'embedded') return openArchive(config)
+): Promise<LiveContent & Pick<StoreArchive, 'close'>> {
+  if (config.store.kind !== 'embedded') {
+    const { openRedisArchive } = await import('../store/redis/archive.ts')
+    return openRedisArchive(redisOptions(config))
+  }
   const live = store as EmbeddedStore
   return {
     now: () => live.now(),
-    partitions: () => live.partitions(),
-    dump: (partition) => live.dump(partition),
+    pages: () => pagesOf(live),
     close: () => Promise.resolve(),
   }
 }

@@ -1,7 +1,13 @@
+interface Range {
+  readonly first: number
+  last: number
+}
+
 /** Numbers as ranges of neighbours, so that a million numbers in a row take no room. */
 export class Ranges {
-  /** Ascending, without overlap. */
-  #ranges: { first: number; last: number }[] = []
+  /** Ascending, without overlap, except while `#isSorted` is false. */
+  #ranges: Range[] = []
+  #isSorted = true
 
   /** Adds a number. Numbers that arrive in order join the last range. */
   add(number: number): void {
@@ -11,9 +17,11 @@ export class Ranges {
   addRange(first: number, last: number): void {
     if (!(first <= last)) return
     const end = this.#ranges.at(-1)
-    if (end === undefined || first > end.last + 1) return void this.#ranges.push({ first, last })
-    if (first >= end.first) end.last = Math.max(end.last, last)
-    else this.#ranges = merged([...this.#ranges, { first, last }])
+    if (end !== undefined && first >= end.first && first <= end.last + 1) end.last = Math.max(end.last, last)
+    else {
+      this.#ranges.push({ first, last })
+      if (end !== undefined && first < end.first) this.#isSorted = false
+    }
   }
 
   get size(): number {
@@ -22,7 +30,7 @@ export class Ranges {
 
   /** The count of numbers that are at most `most`. */
   sizeUpTo(most: number): number {
-    return this.#ranges.reduce(
+    return this.#sorted().reduce(
       (sum, { first, last }) => sum + Math.max(0, Math.min(last, most) - first + 1),
       0,
     )
@@ -30,25 +38,35 @@ export class Ranges {
 
   /** The first number that the other ranges lack. */
   without(other: Ranges): number | undefined {
-    for (const { first, last } of this.#ranges) {
-      let next = first
-      for (const covered of other.#ranges) if (covered.first <= next) next = Math.max(next, covered.last + 1)
-      if (next <= last) return next
+    const others = other.#sorted()
+    let at = 0
+    for (const { first, last } of this.#sorted()) {
+      for (let end = others[at]; end !== undefined && end.last < first; end = others[at]) at += 1
+      const covered = others[at]
+      if (covered === undefined || covered.first > first) return first
+      if (covered.last < last) return covered.last + 1
     }
     return undefined
   }
 
   pairs(): (readonly [first: number, last: number])[] {
-    return this.#ranges.map(({ first, last }) => [first, last])
+    return this.#sorted().map(({ first, last }) => [first, last])
+  }
+
+  /** Ranges that came out of order are sorted once, when someone reads them. */
+  #sorted(): readonly Range[] {
+    if (!this.#isSorted) this.#ranges = merged(this.#ranges)
+    this.#isSorted = true
+    return this.#ranges
   }
 }
 
-function merged(ranges: { first: number; last: number }[]): { first: number; last: number }[] {
-  const result: { first: number; last: number }[] = []
+function merged(ranges: Range[]): Range[] {
+  const result: Range[] = []
   for (const range of ranges.sort((a, b) => a.first - b.first)) {
     const end = result.at(-1)
     if (end !== undefined && range.first <= end.last + 1) end.last = Math.max(end.last, range.last)
-    else result.push({ ...range })
+    else result.push(range)
   }
   return result
 }

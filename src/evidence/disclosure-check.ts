@@ -17,7 +17,8 @@ export interface DisclosureCounts {
 /**
  * Checks disclosures against the commitments of their records (docs/evidence.md). In an export with disclosures, a
  * record of the log must explain each deletion. `disclosures.erased` names the records. `disclosures.expired` names the
- * number up to which they were deleted.
+ * number up to which they were deleted. A record explains only earlier records, and `members` limits how many members may
+ * be gone.
  */
 export class DisclosureCheck {
   #commitments = 0
@@ -27,6 +28,9 @@ export class DisclosureCheck {
   readonly #erased = new Ranges()
   readonly #rewritten = new Ranges()
   #expired = 0
+  /** Members that records say were erased, and hashes of erased members. */
+  #announced = 0
+  #hashes = 0
   readonly #expectsAll: boolean
 
   /** @param expectsAll true for a store, which must hold all disclosures; an export may have been made without them */
@@ -37,8 +41,9 @@ export class DisclosureCheck {
   /** The fault of a record, in words. @param number the number of the record */
   take(number: number, record: JsonObject, disclosures: JsonValue | undefined): string | undefined {
     const details = isObject(record['details']) ? record['details'] : {}
-    this.#note(record['type'], details)
+    const premature = this.#note(number, record['type'], details)
     const { commitment } = details
+    if (premature !== undefined) return premature
     if (commitment === undefined)
       return disclosures === undefined ? undefined : 'has disclosures, but no commitment to them'
     this.#commitments += 1
@@ -50,6 +55,7 @@ export class DisclosureCheck {
       return 'has disclosures that do not match its commitment'
     this.#given += 1
     if (disclosures.erased !== undefined) this.#changed.add(number)
+    this.#hashes += disclosures.erased?.length ?? 0
     return undefined
   }
 
@@ -75,16 +81,31 @@ export class DisclosureCheck {
       faults: [
         ...(unsaid === undefined ? [] : [`no record says that disclosures of record ${unsaid} were erased`]),
         ...(lost === undefined ? [] : [`no record says why record ${lost} has no disclosures`]),
+        ...(this.#hashes <= this.#announced
+          ? []
+          : [`${this.#hashes} members were erased, but records say ${this.#announced}`]),
       ],
     }
   }
 
-  #note(type: JsonValue | undefined, details: JsonObject): void {
-    if (type === 'disclosures.expired') this.#expired = Math.max(this.#expired, Number(details['up_to']) || 0)
-    if (type !== 'disclosures.erased' || !Array.isArray(details['records'])) return
+  /** Notes what a record explains. Returns the fault of a record that explains itself or later records. */
+  #note(number: number, type: JsonValue | undefined, details: JsonObject): string | undefined {
+    if (type === 'disclosures.expired') {
+      const upTo = Number(details['up_to']) || 0
+      if (upTo >= number) return EARLY
+      this.#expired = Math.max(this.#expired, upTo)
+    }
+    if (type !== 'disclosures.erased' || !Array.isArray(details['records'])) return undefined
+    let fault: string | undefined
     for (const range of details['records'] as readonly JsonValue[]) {
       const [first, last] = Array.isArray(range) ? (range as readonly JsonValue[]) : []
-      if (typeof first === 'number' && typeof last === 'number') this.#erased.addRange(first, last)
+      if (typeof first !== 'number' || typeof last !== 'number') continue
+      if (last >= number) fault = EARLY
+      else this.#erased.addRange(first, last)
     }
+    if (fault === undefined) this.#announced += Number(details['members']) || 0
+    return fault
   }
 }
+
+const EARLY = 'explains deletions of records that did not exist yet'

@@ -72,6 +72,7 @@ export class Replay {
   take(value: JsonValue): string | undefined {
     const { due } = this.#ledger
     delete this.#ledger.due
+    this.#ledger.records += 1
     let read: { readonly event: ReadEvent<JsonObject>; readonly kind: EventKind } | undefined
     const unreadable = brokenBy(() => {
       const event = readEvent(value)
@@ -84,7 +85,6 @@ export class Replay {
       return unreadable?.message
     }
     const { event, kind } = read
-    this.#ledger.records += 1
     const missing = brokenBy(() => requireDue(event, due))
     const impossible = this.#live(event, kind)
     const untimely = brokenBy(() => this.#requireTime(event))

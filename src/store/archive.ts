@@ -36,6 +36,41 @@ export interface StoreArchive {
   close(): Promise<void>
 }
 
+/** An entry, and its partition. */
+export interface Placed {
+  readonly partition: string
+  readonly entry: DumpEntry
+}
+
+/** The content of a store that changes while it is read. */
+export interface LiveContent {
+  /** The store's clock, ms since 1970. */
+  now(): number
+  /**
+   * Yields all content in constant memory, page by page and in any order. A page may be empty. An entry that changes
+   * meanwhile may appear twice or not at all.
+   */
+  pages(): AsyncIterable<readonly Placed[]>
+}
+
+/** Entries of one page of `pagesOf`. */
+const PAGE = 500
+
+/** Turns the dumps of all partitions into pages. */
+export async function* pagesOf(
+  content: Pick<StoreArchive, 'partitions' | 'dump'>,
+): AsyncGenerator<readonly Placed[]> {
+  let page: Placed[] = []
+  for (const partition of await content.partitions())
+    for await (const entry of content.dump(partition)) {
+      page.push({ partition, entry })
+      if (page.length < PAGE) continue
+      yield page
+      page = []
+    }
+  yield page
+}
+
 /**
  * An empty store that a restore fills. No gateway can open it before `publish`. The archive methods read back the
  * loaded entries.

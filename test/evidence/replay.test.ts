@@ -989,6 +989,8 @@ describe('an impossible history', () => {
       'its thread had expired',
     ],
     ['disclosures that expired twice', [lapsed(3), lapsed(3)], 'those disclosures had expired before'],
+    ['disclosures that expire before they exist', [lapsed(9_999)], 'those disclosures did not exist yet'],
+    ['an erasure in advance', [erased([[1, 2 ** 53 - 1]], 2 ** 53 - 1)], 'its records did not exist yet'],
     ['an erasure of records backwards', [erased([[4, 3]])], 'its records are out of order'],
     [
       'an erasure of a record twice',

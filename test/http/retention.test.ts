@@ -151,6 +151,23 @@ describe('disclosures', () => {
     expect((await given()).filter((number) => all.includes(number))).toEqual([])
   })
 
+  it('under a legal hold of the agent stay, also those of reviewers when the thread is gone', async () => {
+    await open()
+    const { thread } = await held(bot)
+    await ann.call('POST', `threads/${thread}/comments`, { body: { comment: 'Hm.' } })
+    await reject(thread)
+    await later(11)
+    expect(await statusOf(thread)).toBe(404)
+    const all = await given()
+    const hold = { tenant: 'acme', agent: 'bot', reason: 'case 17' }
+    expect((await world.admin('POST', 'legal-holds', { body: hold })).status).toBeLessThan(300)
+    await later(91)
+    expect((await given()).filter((number) => all.includes(number))).toEqual(all)
+    await world.admin('POST', 'legal-holds/remove', { body: { ...hold, reason: 'over' } })
+    await later(1.1)
+    expect((await given()).filter((number) => all.includes(number))).toEqual([])
+  })
+
   it('are deleted in small steps, which another process continues', async () => {
     await open({})
     for (let i = 0; i < 450; i++) await bot.submit('a', { tool_name: 'pay', payload: { amount: 5 } })

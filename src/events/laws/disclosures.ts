@@ -3,14 +3,15 @@ import type { ReadEvent } from '../record/read-event.ts'
 import { requireThat } from '../record/require.ts'
 import type { Ledger } from './ledger.ts'
 
-/** The laws of deletions (docs/evidence.md). */
+/** The laws of deletions (docs/evidence.md). A record explains deletions of earlier records only. */
 
-/** Requires that the end moves forward only. */
+/** Requires that the end moves forward only, and stays before the record itself. */
 export function disclosuresExpired(
   ledger: Ledger,
   { details: { up_to } }: ReadEvent<{ readonly up_to: number }>,
 ): void {
   requireThat(Number.isSafeInteger(up_to) && up_to > ledger.expired, 'those disclosures had expired before')
+  requireThat(up_to < ledger.records, 'those disclosures did not exist yet')
   ledger.expired = up_to
 }
 
@@ -19,8 +20,11 @@ interface Erased {
   readonly records: readonly Range[]
 }
 
-/** Requires records in order, and a member of each at least. */
-export function disclosuresErased(_: Ledger, { details: { members, records } }: ReadEvent<Erased>): void {
+/** Requires earlier records, in order, and a member of each at least. */
+export function disclosuresErased(
+  ledger: Ledger,
+  { details: { members, records } }: ReadEvent<Erased>,
+): void {
   let before = 0
   let count = 0
   for (const [first, last] of records) {
@@ -28,5 +32,6 @@ export function disclosuresErased(_: Ledger, { details: { members, records } }: 
     before = last
     count += last - first + 1
   }
+  requireThat(before < ledger.records, 'its records did not exist yet')
   requireThat(members >= count, 'it erased fewer members than records')
 }

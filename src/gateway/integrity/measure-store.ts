@@ -2,7 +2,7 @@ import type { Deps } from '../core/deps.ts'
 import { ALL } from '../core/expiry-index.ts'
 import { put, read, type StoreSizes, SYSTEM, unchanged } from '../core/records.ts'
 import { transact } from '../core/transact.ts'
-import { DAY_MS, type KindSize, type SizeReader, sizeOf } from './size.ts'
+import { DAY_MS, type KindSize, type LiveReader, sizeNow } from './size.ts'
 
 /*
  * Measures the store once a day, for metrics and the forecast. One instance reads the store and records the result,
@@ -17,14 +17,14 @@ const CLAIM_MS = 6 * 3_600_000
 const NEVER: StoreSizes = { at: 0, claimed_until: 0, kinds: {} }
 
 /** Measures the store if the last measurement is a day old and no instance measures. */
-export async function measureStore(deps: Deps, reader: SizeReader): Promise<void> {
+export async function measureStore(deps: Deps, reader: LiveReader): Promise<void> {
   const claimed = await change(deps, (before) => {
     const now = deps.store.now()
     if (now < before.at + EVERY_MS || now < before.claimed_until) return undefined
     return { ...before, claimed_until: now + CLAIM_MS }
   })
   if (claimed === undefined) return
-  const measured = await sizeOf(reader)
+  const measured = await sizeNow(reader)
   await change(deps, (before) => ({
     at: deps.store.now(),
     claimed_until: 0,

@@ -1,5 +1,11 @@
 import { INDEX } from '../core/indexes.ts'
-import { type DumpEntry, type StoreArchive, untilStill } from '../../store/archive.ts'
+import {
+  type DumpEntry,
+  type LiveContent,
+  type Placed,
+  type StoreArchive,
+  untilStill,
+} from '../../store/archive.ts'
 
 /** The space of one kind of data of a partition. */
 export interface KindSize {
@@ -20,53 +26,84 @@ const EVIDENCE = 'evidence'
 const DISCLOSURES = 'disclosures'
 const THREADS = `index ${INDEX.threads}`
 
-/** Reads a store to measure it. */
-export interface SizeReader extends Pick<StoreArchive, 'now' | 'partitions' | 'dump'> {
-  /** Called between steps of the work. */
+/** Reads a store while it works. */
+export interface LiveReader extends LiveContent {
+  /** Called after each page. It rejects to end the measurement. */
   readonly rest?: () => Promise<void>
 }
 
-/** Entries of one step. */
-const STEP = 500
-
 /** Reads the whole store once, and adds up each kind of data, the largest first. @throws StoreMoved */
-export async function sizeOf(archive: SizeReader): Promise<readonly KindSize[]> {
+export async function sizeOf(
+  archive: Pick<StoreArchive, 'now' | 'partitions' | 'dump'>,
+): Promise<readonly KindSize[]> {
   const sizes: KindSize[] = []
   const since = archive.now() - DAY_MS
   for (const partition of await archive.partitions())
-    sizes.push(...(await untilStill(() => sizesIn(archive, partition, since))))
-  return sizes.sort((a, b) => b.bytes - a.bytes)
+    sizes.push(
+      ...(await untilStill(async () => {
+        const sums = new Sums(since)
+        for await (const entry of archive.dump(partition)) sums.add({ partition, entry })
+        return sums.sizes()
+      })),
+    )
+  return sizes.sort(byBytes)
 }
 
-async function sizesIn(archive: SizeReader, partition: string, since: number): Promise<KindSize[]> {
-  const sums: Sums = new Map()
-  let [dayBytes, dayCount, entries] = [0, 0, 0]
-  for await (const entry of archive.dump(partition)) {
-    const [kind, bytes] = measured(entry)
-    add(sums, kind, bytes)
-    if (entry.kind === 'event' && entry.disclosures !== undefined)
-      add(sums, DISCLOSURES, lengthOf(entry.disclosures))
-    if (entry.kind === 'event' && timeOf(entry.body) >= since) dayBytes += bytes
-    if (kind === THREADS && 'score' in entry && entry.score >= since) dayCount += 1
-    if (++entries % STEP === 0) await archive.rest?.()
+/** Reads a store once while it changes, and adds up each kind of data, the largest first. */
+export async function sizeNow(reader: LiveReader): Promise<readonly KindSize[]> {
+  const sums = new Sums(reader.now() - DAY_MS)
+  for await (const page of reader.pages()) {
+    for (const placed of page) sums.add(placed)
+    await reader.rest?.()
   }
-  sums.delete(NOTHING)
-  return [...sums].map(([kind, sum]) => ({
-    partition,
-    kind,
-    ...sum,
-    ...(kind === EVIDENCE ? { dayBytes } : {}),
-    ...(kind === THREADS ? { dayCount } : {}),
-  }))
+  return sums.sizes().sort(byBytes)
 }
 
-type Sums = Map<string, { count: number; bytes: number }>
+const byBytes = (a: KindSize, b: KindSize): number => b.bytes - a.bytes
 
-function add(sums: Sums, kind: string, bytes: number): void {
-  const sum = sums.get(kind) ?? { count: 0, bytes: 0 }
-  sums.set(kind, sum)
-  sum.count += 1
-  sum.bytes += bytes
+interface Sum {
+  readonly partition: string
+  readonly kind: string
+  count: number
+  bytes: number
+  dayBytes?: number
+  dayCount?: number
+}
+
+class Sums {
+  readonly #partitions = new Map<string, Map<string, Sum>>()
+  readonly #since: number
+
+  /** @param since the start of the last day, ms since 1970 */
+  constructor(since: number) {
+    this.#since = since
+  }
+
+  add({ partition, entry }: Placed): void {
+    const [kind, bytes] = measured(entry)
+    if (kind === NOTHING) return
+    const sum = this.#add(partition, kind, bytes)
+    if (entry.kind === 'event') {
+      sum.dayBytes = (sum.dayBytes ?? 0) + (timeOf(entry.body) >= this.#since ? bytes : 0)
+      if (entry.disclosures !== undefined) this.#add(partition, DISCLOSURES, lengthOf(entry.disclosures))
+    }
+    if (kind === THREADS && 'score' in entry)
+      sum.dayCount = (sum.dayCount ?? 0) + (entry.score >= this.#since ? 1 : 0)
+  }
+
+  sizes(): KindSize[] {
+    return [...this.#partitions.values()].flatMap((kinds) => [...kinds.values()])
+  }
+
+  #add(partition: string, kind: string, bytes: number): Sum {
+    const kinds = this.#partitions.get(partition) ?? new Map<string, Sum>()
+    this.#partitions.set(partition, kinds)
+    const sum = kinds.get(kind) ?? { partition, kind, count: 0, bytes: 0 }
+    kinds.set(kind, sum)
+    sum.count += 1
+    sum.bytes += bytes
+    return sum
+  }
 }
 
 /** Heads and faults take no space that counts. */

@@ -78,12 +78,16 @@ async function deleteSome(
   }
 }
 
-/** True for a record of a call under a legal hold, whose thread is therefore still in the store. */
+/** True for a record of a call that is under a legal hold, or may be. */
 async function isHeld(deps: Deps, holds: KnownLegalHolds, { body }: StoredEvent): Promise<boolean> {
   if (holds.all.holds.length === 0) return false
   const { tenant, actor, task_id = '', thread_id } = JSON.parse(body) as EvidenceRecord
   const thread = thread_id === undefined ? undefined : await read(deps.store, tenant, 'thread', thread_id)
-  return holds.over({ thread_id, task_id, agent: thread?.value.agent ?? actor.id }) !== undefined
+  const agent = thread?.value.agent ?? (actor.kind === 'agent' ? actor.id : undefined)
+  if (holds.over({ thread_id, task_id, agent: agent ?? actor.id }) !== undefined) return true
+  // the thread is gone, and only it named the agent
+  const isOpen = agent === undefined && thread_id !== undefined
+  return isOpen && holds.all.holds.some((hold) => hold.agent !== undefined)
 }
 
 interface Since {

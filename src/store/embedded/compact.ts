@@ -10,10 +10,10 @@ import {
   statfsSync,
   statSync,
 } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { WrongPlace } from '../archive.ts'
-import { freeBytes, type Statfs } from './disk.ts'
+import { freeBytes, refuseNetworkFileSystem, type Statfs } from './disk.ts'
 import {
   DATA_FILE,
   handOver,
@@ -23,6 +23,7 @@ import {
   prepareDirectory,
   readMarker,
   refuseForeign,
+  stateOfDataFile,
   syncDirectory,
 } from './files.ts'
 import { lockDirectory } from './lock.ts'
@@ -36,6 +37,7 @@ import { type Database, openDatabase } from './lmdb.ts'
  */
 
 const BUILDING = 'compact.'
+const LEFT = /^compact\.[0-9a-f-]{36}$/
 
 /** Bytes of the data file. */
 export interface Compaction {
@@ -61,7 +63,8 @@ interface Space {
  * Compacts a stopped store.
  *
  * @throws WrongPlace for a directory without a store, DirectoryInUse for a store in use. An Error of one sentence when
- * the file is damaged, belongs to another deployment, or does not fit on the disk a second time
+ * the file is damaged, on a network file system, in use after all, of another deployment, or does not fit on the disk a
+ * second time
  */
 export async function compactEmbedded({
   path,
@@ -70,6 +73,7 @@ export async function compactEmbedded({
 }: CompactOptions): Promise<Compaction> {
   const directory = resolve(path)
   if (!holdsStore(directory)) throw new WrongPlace(noStore(path))
+  refuseNetworkFileSystem(directory, statfs)
   const lock = await lockDirectory(directory)
   try {
     refuseForeign(readMarker(directory), deployment)
@@ -82,8 +86,9 @@ export async function compactEmbedded({
 
 /** Removes what a killed compaction left. The caller holds the lock of the directory. */
 export function removeUnfinished(directory: string): void {
-  for (const name of readdirSync(directory))
-    if (name.startsWith(BUILDING)) rmSync(join(directory, name), { recursive: true, force: true })
+  for (const entry of readdirSync(directory, { withFileTypes: true }))
+    if (entry.isDirectory() && LEFT.test(entry.name))
+      rmSync(join(directory, entry.name), { recursive: true, force: true })
 }
 
 /** A smaller file is not worth the time. */
@@ -136,9 +141,41 @@ async function compactFile(directory: string, room: Room): Promise<Compaction> {
   const file = join(directory, DATA_FILE)
   const { size: before, mode } = statSync(file)
   const building = join(directory, `${BUILDING}${randomUUID()}`)
-  const copy = join(building, DATA_FILE)
-  const db = openDatabase(file)
   try {
+    const copy = join(building, DATA_FILE)
+    await copyFile(directory, copy, { mode, before, room })
+    const { size: after } = statSync(copy)
+    renameSync(copy, file)
+    syncDirectory(directory)
+    return { before, after }
+  } finally {
+    removeCopy(building)
+  }
+}
+
+/** The next start removes what stays. */
+function removeCopy(building: string): void {
+  try {
+    rmSync(building, { recursive: true, force: true })
+  } catch {
+    // the outcome of the compaction counts
+  }
+}
+
+interface Original {
+  readonly mode: number
+  /** Bytes of the data file. */
+  readonly before: number
+  readonly room: Room
+}
+
+/** Writes the copy, and checks that it equals the file and that the file did not change meanwhile. */
+async function copyFile(directory: string, copy: string, { mode, before, room }: Original): Promise<void> {
+  const building = dirname(copy)
+  const db = openDatabase(join(directory, DATA_FILE))
+  let copied: string
+  try {
+    copied = stateOfDataFile(directory)
     const { usedBytes } = spaceOf(db, before)
     if (!hasRoom(directory, usedBytes, room))
       throw new Error(`the disk has no room for the copy, which takes ${usedBytes} bytes`)
@@ -151,11 +188,8 @@ async function compactFile(directory: string, room: Room): Promise<Compaction> {
     await db.close()
   }
   syncFile(copy)
-  const { size: after } = statSync(copy)
-  renameSync(copy, file)
-  syncDirectory(directory)
-  rmSync(building, { recursive: true })
-  return { before, after }
+  if (stateOfDataFile(directory) !== copied)
+    throw new Error(`another process changed ${DATA_FILE} during the compaction: stop it, and compact again`)
 }
 
 function syncFile(path: string): void {

@@ -190,13 +190,22 @@ export function extendDataFile(directory: string): void {
   closeSync(descriptor)
 }
 
+/** The identity of the data file with the number of its last commit. It differs after each commit, by any process. */
+export function stateOfDataFile(directory: string): string {
+  const file = join(directory, DATA_FILE)
+  return `${identityOf(file)} ${newestMeta(file).readBigUInt64LE(META.batches)}`
+}
+
 /** Bytes up to the last page that one of the meta records references. */
 function usedBytes(file: string): number {
+  const newest = newestMeta(file)
+  return (Number(newest.readBigUInt64LE(META.lastPage)) + 1) * newest.readUInt32LE(META.pageSize)
+}
+
+function newestMeta(file: string): Buffer {
   const first = readMeta(file, 0)
-  const pageSize = first.readUInt32LE(META.pageSize)
-  const second = readMeta(file, pageSize)
-  const newest = second.readBigUInt64LE(META.batches) > first.readBigUInt64LE(META.batches) ? second : first
-  return (Number(newest.readBigUInt64LE(META.lastPage)) + 1) * pageSize
+  const second = readMeta(file, first.readUInt32LE(META.pageSize))
+  return second.readBigUInt64LE(META.batches) > first.readBigUInt64LE(META.batches) ? second : first
 }
 
 function readMeta(file: string, offset: number): Buffer {

@@ -1,9 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { compareText, type DumpEntry, type StoreArchive, StoreMoved, WrongPlace } from '../archive.ts'
+import {
+  compareText,
+  type DumpEntry,
+  type LiveContent,
+  type Placed,
+  type StoreArchive,
+  StoreMoved,
+  WrongPlace,
+} from '../archive.ts'
 import { connectRedis, type RedisOptions, refuseForeign } from './connect.ts'
 import { dumpPartition, keysLike } from './dump.ts'
 import { type KeySpace, keySpace, readKey } from './keys.ts'
 import type { Connection, Peer } from './connection.ts'
+import { livePages } from './live.ts'
 import type { Topology } from './topology.ts'
 import { StoreUnavailable } from '../store.ts'
 
@@ -30,7 +39,7 @@ export async function openRedisArchive(options: RedisOptions): Promise<RedisArch
  */
 const ELSEWHERE = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY) /
 
-export class RedisArchive implements StoreArchive {
+export class RedisArchive implements StoreArchive, LiveContent {
   readonly #topology: Topology
   readonly #clock: RedisOptions['clock']
   protected readonly keys: KeySpace
@@ -79,6 +88,23 @@ export class RedisArchive implements StoreArchive {
       this.#topology.refresh()
       throw new StoreMoved(`partition \`${partition}\` moved to another server`, { cause: error })
     }
+  }
+
+  /** @throws StoreUnavailable, also when the servers changed, because a part may then be missing */
+  async *pages(): AsyncGenerator<readonly Placed[]> {
+    const servers = this.#servers()
+    try {
+      for (const connection of this.connections()) yield* livePages(connection, this.keys)
+    } catch (error) {
+      await orUnavailable(Promise.reject(error as Error))
+    }
+    if (servers === '' || this.#servers() !== servers)
+      throw new StoreUnavailable('the servers of Redis changed during the read')
+  }
+
+  #servers(): string {
+    const names = this.#topology.peers().map(({ host }) => `${host.host}:${host.port}`)
+    return names.toSorted(compareText).join(' ')
   }
 
   /** Sets the time of every partition, and starts a new epoch (S19). */

@@ -46,7 +46,10 @@ export async function* dumpPartition(
   }
 }
 
-/** Yields keys that match a pattern, in the order of SCAN: unsorted, and possibly with repetitions. */
+/**
+ * Yields pages of keys that match a pattern, in the order of SCAN: unsorted, possibly with repetitions. A page may be
+ * empty.
+ */
 export async function* keysLike(connection: Connection, pattern: string): AsyncGenerator<string[]> {
   let cursor = '0'
   do {
@@ -60,7 +63,7 @@ export async function* keysLike(connection: Connection, pattern: string): AsyncG
     ])
     const [next, keys] = answer as [string, string[]]
     cursor = next
-    if (keys.length > 0) yield keys
+    yield keys
   } while (cursor !== '0')
 }
 
@@ -80,7 +83,7 @@ const MOST_UNITS = 1_000_000
 const MOST_AT_ONCE = 500
 
 /** The number of values to request in one round trip. A body may have twenty code units or millions. */
-class Pace {
+export class Pace {
   count = 16
 
   held(units: number): void {
@@ -140,26 +143,31 @@ async function readAll(connection: Connection, keys: readonly string[]): Promise
   return (values as (string | null)[]).map((value) => value ?? undefined)
 }
 
-async function* dumpEvents(
+async function* dumpEvents(connection: Connection, names: PartitionKeys): AsyncGenerator<DumpEntry> {
+  for await (const page of eventPages(connection, names)) yield* page
+}
+
+export async function* eventPages(
   connection: Connection,
   { events: key, disclosures }: PartitionKeys,
-): AsyncGenerator<DumpEntry> {
+): AsyncGenerator<DumpEntry[]> {
   const pace = new Pace()
   let from = '-'
   for (;;) {
     const { count } = pace
     const range = ['XRANGE', key, from, '+', 'COUNT', String(count)]
     const page = await unlessOfAnotherType<StreamEntry[]>(connection.sendCommand(range))
-    if (page === undefined) return yield fault('S06', `${shown(key)} is not a stream of events`)
+    if (page === undefined) return yield [fault('S06', `${shown(key)} is not a stream of events`)]
     const last = page.at(-1)?.[0] ?? ''
     if (last === '') return
     const texts = connection.sendCommand(['XRANGE', disclosures, from, last])
     const found = await unlessOfAnotherType<StreamEntry[]>(texts)
-    if (found === undefined) yield fault('S21', `${shown(disclosures)} is not a stream of disclosures`)
-    for (const entry of page)
-      if (!entry[0].endsWith('-0')) yield fault('S06', `the event with the id ${entry[0]} has no number`)
+    const faults: DumpEntry[] = []
+    if (found === undefined) faults.push(fault('S21', `${shown(disclosures)} is not a stream of disclosures`))
+    for (const [id] of page)
+      if (!id.endsWith('-0')) faults.push(fault('S06', `the event with the id ${id} has no number`))
     const known = new Map(readDisclosures(found ?? []).map(({ number, text }) => [number, text]))
-    for (const entry of page) yield disclosed(readEvent(entry), known)
+    yield [...faults, ...page.map((entry) => disclosed(readEvent(entry), known))]
     if (page.length < count) return
     from = `(${last}`
     pace.held(page.reduce((sum, [, fields]) => sum + (fields[3]?.length ?? 0), 0))
@@ -227,7 +235,7 @@ async function indexPage(connection: Connection, key: string, rank: number): Pro
   return (await connection.sendCommand(['ZRANGE', key, ...range, 'WITHSCORES'])) as string[]
 }
 
-function* readMembers(index: string, flat: readonly string[]): Generator<DumpEntry> {
+export function* readMembers(index: string, flat: readonly string[]): Generator<DumpEntry> {
   for (let i = 0; i < flat.length; i += 2) {
     const text = flat[i] ?? ''
     const member = decodeMember(text)
@@ -240,7 +248,7 @@ function* readMembers(index: string, flat: readonly string[]): Generator<DumpEnt
   }
 }
 
-function readValue(key: string, value: string | undefined): DumpEntry {
+export function readValue(key: string, value: string | undefined): DumpEntry {
   const name = readKey(key)
   if (name?.kind === 'record') {
     const record = readRecord(value)
@@ -257,7 +265,7 @@ function readValue(key: string, value: string | undefined): DumpEntry {
 }
 
 /** Returns undefined when the type of the key differs from the type that the command expects. */
-async function unlessOfAnotherType<T>(answer: Promise<unknown>): Promise<T | undefined> {
+export async function unlessOfAnotherType<T>(answer: Promise<unknown>): Promise<T | undefined> {
   try {
     return (await answer) as T
   } catch (error) {

@@ -1,16 +1,39 @@
-import { createHash } from 'node:crypto'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createHash, randomUUID } from 'node:crypto'
+import type * as Fs from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { openEmbeddedArchive } from '../../../src/store/embedded/archive.ts'
 import { compactEmbedded } from '../../../src/store/embedded/compact.ts'
+import { stateOfDataFile } from '../../../src/store/embedded/files.ts'
+import { openDatabase } from '../../../src/store/embedded/lmdb.ts'
 import { type EmbeddedOptions, openEmbeddedStore } from '../../../src/store/embedded/store.ts'
 import { startProcess } from '../../crash.ts'
 import { commitOf } from '../commit-of.ts'
 
 /** A store whose file is mostly free is copied into a smaller file, which replaces it in one step. */
+
+/** Whether the folders of compactions cannot be removed. */
+const disk = vi.hoisted(() => ({ isStuck: false }))
+vi.mock('node:fs', async (load) => {
+  const fs = await load<typeof Fs>()
+  const remove: typeof fs.rmSync = (path, options) => {
+    if (disk.isStuck && String(path).includes('compact.')) throw new Error('EBUSY')
+    fs.rmSync(path, options)
+  }
+  return { ...fs, rmSync: remove }
+})
 
 const COMPACTOR = fileURLToPath(new URL('compactor.mjs', import.meta.url))
 const READER = fileURLToPath(new URL('reader.mjs', import.meta.url))
@@ -106,6 +129,44 @@ describe('a compaction', () => {
     await expect(compactEmbedded({ path, statfs: () => full })).rejects.toThrow('has no room for the copy')
     expect([sizeOf(path), unfinished(path)]).toEqual([sizeOf(original), []])
   })
+
+  it('refuses a network file system', async () => {
+    const path = another()
+    await expect(compactEmbedded({ path, statfs: () => ({ ...full, type: 0x6969 }) })).rejects.toThrow('NFS')
+    expect(sizeOf(path)).toBe(sizeOf(original))
+  })
+
+  it('keeps a file that another process replaced meanwhile', async () => {
+    const path = another()
+    const data = join(path, 'store.mdb')
+    const statfs = () => {
+      cpSync(data, join(path, 'other'))
+      renameSync(join(path, 'other'), data)
+      return { ...full, bavail: 10_000 }
+    }
+    await expect(compactEmbedded({ path, statfs })).rejects.toThrow('another process changed store.mdb')
+    expect(sizeOf(path)).toBe(sizeOf(original))
+    // nor does the copy stay on the disk
+    expect(unfinished(path)).toEqual([])
+  })
+
+  it('that cannot remove the empty folder still succeeds', async () => {
+    const path = another()
+    disk.isStuck = true
+    const { after } = await compactEmbedded({ path })
+    disk.isStuck = false
+    expect([sizeOf(path), unfinished(path).length]).toEqual([after, 1])
+  })
+
+  it('knows a file of another commit by its state', async () => {
+    const path = another()
+    const db = openDatabase(join(path, 'store.mdb'))
+    const before = stateOfDataFile(path)
+    expect(stateOfDataFile(path)).toBe(before)
+    await db.put(Buffer.from('key'), 'value')
+    expect(stateOfDataFile(path)).not.toBe(before)
+    await db.close()
+  })
 })
 
 describe('a start', () => {
@@ -148,12 +209,16 @@ describe('a start', () => {
     expect(await contentOf(path)).toBe(content)
   })
 
-  it('removes what a killed compaction left', async () => {
+  it('removes what a killed compaction left, and nothing else', async () => {
     const path = another()
-    mkdirSync(join(path, 'compact.x'))
-    writeFileSync(join(path, 'compact.x', 'store.mdb'), 'half')
+    const left = join(path, `compact.${randomUUID()}`)
+    mkdirSync(left)
+    writeFileSync(join(left, 'store.mdb'), 'half')
+    mkdirSync(join(path, 'compact.old'))
+    const file = `compact.${randomUUID()}`
+    for (const name of ['compact.log', file]) writeFileSync(join(path, name), 'mine')
     const store = await openEmbeddedStore({ path, minFreeBytes: 0 })
-    expect(unfinished(path)).toEqual([])
+    expect(unfinished(path)).toEqual([file, 'compact.log', 'compact.old'])
     await store.close()
   })
 })

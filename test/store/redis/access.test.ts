@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseRedisAddress } from '../../../src/store/redis/address.ts'
+import { openRedisArchive } from '../../../src/store/redis/archive.ts'
 import { openRedisStore } from '../../../src/store/redis/store.ts'
 import { StoreIndeterminate } from '../../../src/store/store.ts'
 import { ensureProgram } from '../../debian.ts'
@@ -54,6 +55,23 @@ describe('the user of docs/operations.md', () => {
     expect(await store.events('t', 0, 5)).toHaveLength(1)
     expect(await server.ask('ACL', 'LOG')).toBe('')
     await store.close()
+  })
+
+  it('also measures the store with +scan', async () => {
+    await server.ask('ACL', 'SETUSER', 'measuring', 'reset', ...rules.slice(1), '+scan')
+    const address = parseRedisAddress(`redis://measuring:sesame@127.0.0.1:${server.port}/2`)
+    const store = await openRedisStore({ address })
+    const writes = [
+      { op: 'put', type: 'thread', id: 'a', body: 'x' },
+      { op: 'index', index: 'i', member: 'm', to: 1 },
+    ] as const
+    await store.commit('t', commitOf(store, { writes, events: ['e'] }))
+    await store.close()
+    const archive = await openRedisArchive({ address })
+    const kinds: string[] = []
+    for await (const page of archive.pages()) kinds.push(...page.map(({ entry }) => entry.kind))
+    expect(kinds.toSorted()).toEqual(['event', 'index', 'record'])
+    await archive.close()
   })
 
   it('equals the user of deploy/redis/users.acl', () => {
