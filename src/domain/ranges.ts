@@ -53,7 +53,7 @@ export class Ranges {
     return this.#sorted().map(({ first, last }) => [first, last])
   }
 
-  /** Ranges that came out of order are sorted once, when someone reads them. */
+  /** Sorts ranges that arrived out of order, once, when someone reads them. */
   #sorted(): readonly Range[] {
     if (!this.#isSorted) this.#ranges = merged(this.#ranges)
     this.#isSorted = true

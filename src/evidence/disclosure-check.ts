@@ -17,7 +17,7 @@ export interface DisclosureCounts {
 /**
  * Checks disclosures against the commitments of their records (docs/evidence.md). In an export with disclosures, a
  * record of the log must explain each deletion. `disclosures.erased` names the records. `disclosures.expired` names the
- * number up to which they were deleted. A record explains only earlier records, and `members` limits how many members may
+ * number up to which they were deleted. A record explains only earlier records. `members` limits how many members may
  * be gone.
  */
 export class DisclosureCheck {
@@ -95,17 +95,22 @@ export class DisclosureCheck {
       if (upTo >= number) return EARLY
       this.#expired = Math.max(this.#expired, upTo)
     }
-    if (type !== 'disclosures.erased' || !Array.isArray(details['records'])) return undefined
-    let fault: string | undefined
-    for (const range of details['records'] as readonly JsonValue[]) {
-      const [first, last] = Array.isArray(range) ? (range as readonly JsonValue[]) : []
-      if (typeof first !== 'number' || typeof last !== 'number') continue
-      if (last >= number) fault = EARLY
-      else this.#erased.addRange(first, last)
-    }
-    if (fault === undefined) this.#announced += Number(details['members']) || 0
-    return fault
+    if (type !== 'disclosures.erased') return undefined
+    const ranges = rangesIn(details['records'])
+    const earlier = ranges.filter(([, last]) => last < number)
+    for (const [first, last] of earlier) this.#erased.addRange(first, last)
+    if (earlier.length < ranges.length) return EARLY
+    this.#announced += Number(details['members']) || 0
+    return undefined
   }
 }
 
 const EARLY = 'explains deletions of records that did not exist yet'
+
+function rangesIn(records: JsonValue | undefined): (readonly [first: number, last: number])[] {
+  if (!Array.isArray(records)) return []
+  return (records as readonly JsonValue[]).flatMap((range) => {
+    const [first, last] = Array.isArray(range) ? (range as readonly JsonValue[]) : []
+    return typeof first === 'number' && typeof last === 'number' ? [[first, last] as const] : []
+  })
+}

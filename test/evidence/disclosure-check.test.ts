@@ -17,7 +17,7 @@ const erased = (records: JsonValue, members: number): JsonObject => ({
 const expired = (upTo: number): JsonObject => ({ type: 'disclosures.expired', details: { up_to: upTo } })
 
 /** Faults of records with their disclosures, in order from number 1. */
-function faultsOf(...records: readonly (readonly [JsonObject, Disclosures?])[]): string[] {
+function faultsOf(...records: readonly (readonly [JsonObject, (Disclosures | undefined)?])[]): string[] {
   const check = new DisclosureCheck({ expectsAll: true })
   const faults = records.flatMap(([record, disclosures], i) => {
     const fault = check.take(i + 1, record, disclosures as JsonValue | undefined)

@@ -63,8 +63,8 @@ interface Space {
  * Compacts a stopped store.
  *
  * @throws WrongPlace for a directory without a store, DirectoryInUse for a store in use. An Error of one sentence when
- * the file is damaged, on a network file system, in use after all, of another deployment, or does not fit on the disk a
- * second time
+ * the file is damaged, belongs to another deployment, or does not fit on the disk a second time. Also an Error on a
+ * network file system, and when another process changes the file
  */
 export async function compactEmbedded({
   path,
@@ -153,7 +153,7 @@ async function compactFile(directory: string, room: Room): Promise<Compaction> {
   }
 }
 
-/** The next start removes what stays. */
+/** Removes the copy, or leaves it to the next start. */
 function removeCopy(building: string): void {
   try {
     rmSync(building, { recursive: true, force: true })

@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import type * as Fs from 'node:fs'
-import {
+import fs, {
   cpSync,
   mkdirSync,
   mkdtempSync,
@@ -10,10 +9,11 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openEmbeddedArchive } from '../../../src/store/embedded/archive.ts'
 import { compactEmbedded } from '../../../src/store/embedded/compact.ts'
 import { stateOfDataFile } from '../../../src/store/embedded/files.ts'
@@ -23,17 +23,6 @@ import { startProcess } from '../../crash.ts'
 import { commitOf } from '../commit-of.ts'
 
 /** A store whose file is mostly free is copied into a smaller file, which replaces it in one step. */
-
-/** Whether the folders of compactions cannot be removed. */
-const disk = vi.hoisted(() => ({ isStuck: false }))
-vi.mock('node:fs', async (load) => {
-  const fs = await load<typeof Fs>()
-  const remove: typeof fs.rmSync = (path, options) => {
-    if (disk.isStuck && String(path).includes('compact.')) throw new Error('EBUSY')
-    fs.rmSync(path, options)
-  }
-  return { ...fs, rmSync: remove }
-})
 
 const COMPACTOR = fileURLToPath(new URL('compactor.mjs', import.meta.url))
 const READER = fileURLToPath(new URL('reader.mjs', import.meta.url))
@@ -152,9 +141,17 @@ describe('a compaction', () => {
 
   it('that cannot remove the empty folder still succeeds', async () => {
     const path = another()
-    disk.isStuck = true
+    const { rmSync: remove } = fs
+    fs.rmSync = (name, options) => {
+      if (String(name).includes('compact.')) throw new Error('EBUSY')
+      remove(name, options)
+    }
+    syncBuiltinESMExports()
+    onTestFinished(() => {
+      fs.rmSync = remove
+      syncBuiltinESMExports()
+    })
     const { after } = await compactEmbedded({ path })
-    disk.isStuck = false
     expect([sizeOf(path), unfinished(path).length]).toEqual([after, 1])
   })
 
