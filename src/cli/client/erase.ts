@@ -71,9 +71,9 @@ function requestOf(values: Asked<typeof ERASE>['values']): ErasureRequest {
 }
 
 function textOf({ records, members, threads, waiting, since, until }: ErasureView): string {
-  const days =
-    since === undefined || until === undefined ? '' : ` from ${since.slice(0, 10)} to ${until.slice(0, 10)}`
-  const held = waiting === 0 ? '' : `, ${waiting} of which still wait`
+  const [first, last] = [since?.slice(0, 10), until?.slice(0, 10)]
+  const days = first === undefined ? '' : first === last ? ` of ${first}` : ` from ${first} to ${last}`
+  const held = waiting === 0 ? '' : `, ${waiting} of them waiting`
   return `${counted(members, 'value')} in ${counted(records, 'record')} of evidence${days}, and ${counted(threads, 'thread')}${held}`
 }
 
