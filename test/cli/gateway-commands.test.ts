@@ -490,6 +490,58 @@ describe('countersign keys', () => {
   })
 })
 
+describe('countersign erase', () => {
+  const value = [
+    '--tenant',
+    'acme',
+    '--field',
+    'payload.to',
+    '--equals',
+    'acct_eve',
+    '--reason',
+    'asked for it',
+  ]
+
+  it('shows the data, and erases it only when it may', async () => {
+    await asAgent('requests', {
+      tool_name: 'ledger.transfer',
+      payload: { from: 'acct_ops', to: 'acct_eve', amount_cents: 25_000, currency: 'eur' },
+    })
+    const what = /\d values in 1 record of evidence of \d{4}-\d\d-\d\d, and 1 thread, 1 of them waiting/
+    const asked = await run('erase', ...value)
+    expect([asked.code, asked.out]).toEqual([1, ''])
+    expect(asked.err).toMatch(what)
+    expect(asked.err).toContain('to erase without a terminal, add --yes')
+    const erased = await run('erase', ...value, '--yes')
+    expect([erased.code, erased.out]).toEqual([0, expect.stringMatching(what)])
+    expect(erased.err).toContain('backups that were made before still contain the data')
+    for (const yes of [['--yes'], []]) {
+      const gone = await run('erase', ...value, ...yes)
+      expect([gone.code, gone.err]).toEqual([1, expect.stringContaining('no data of this selection')])
+    }
+  })
+
+  it('refuses a name that is no field, and incomplete commands', async () => {
+    const odd = await run(
+      'erase',
+      '--tenant',
+      'acme',
+      '--field',
+      'to',
+      '--equals',
+      'x',
+      '--reason',
+      'r',
+      '--yes',
+    )
+    expect([odd.code, odd.err]).toEqual([1, expect.stringContaining('`to` is not a field')])
+    for (const args of [['--task', 't', '--agent', 'a'], ['--field', 'payload.to'], []]) {
+      const { code, err } = await run('erase', '--tenant', 'acme', '--reason', 'r', ...args)
+      expect([code, err]).toEqual([2, expect.stringContaining('name one of --task')])
+    }
+  })
+})
+
 describe('countersign review', () => {
   let reviewer: Record<string, string>
   let thread: string

@@ -42,9 +42,9 @@ export async function erase(args: readonly string[]): Promise<void> {
   const reach = reachAsAdmin(values.url)
   const api = createApi(reach.url, reach.key)
   if (!values.yes) {
-    console.error(
-      `this erases ${textOf(await api.erase({ body: { ...body, preview: true }, timeoutMs: TIMEOUT_MS }))}`,
-    )
+    const found = await api.erase({ body: { ...body, preview: true }, timeoutMs: TIMEOUT_MS })
+    if (found.records + found.threads === 0) throw new CliFailure('the gateway has no data of this selection')
+    console.error(`this erases ${textOf(found)}`)
     if (!(await isConfirmed())) throw new CliFailure('nothing was erased')
   }
   const erased = await api.erase({ body, timeoutMs: TIMEOUT_MS })
