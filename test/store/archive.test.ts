@@ -217,7 +217,7 @@ describe("a Redis user with only the gateway's permissions", () => {
   const operations = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
   const GATEWAY = /^user countersign on >PASSWORD (.*)$/m.exec(operations)?.[1] ?? ''
   const page = readFileSync(new URL('../../docs/store.md', import.meta.url), 'utf8')
-  const more = /`(\+scan [^`]*)`/.exec(page)?.[1] ?? ''
+  const more = /`(\+mget [^`]*)`/.exec(page)?.[1] ?? ''
 
   it('can open a store; exporting and restoring need exactly the permissions in docs/store.md', async () => {
     const server = await startRedis()
