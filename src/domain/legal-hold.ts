@@ -57,6 +57,10 @@ export function withoutLegalHold<H extends LegalHold>(
 export const legalHoldOver = <H extends LegalHold>({ holds }: LegalHolds<H>, data: Holdable): H | undefined =>
   holds.find((hold) => covers(hold, data))
 
+/** True when the legal hold covers the data, or may cover it: a member that is not known any more is undefined. */
+export const mayCover = (hold: LegalHold, data: Names): boolean =>
+  NAMED.every((name) => hold[name] === undefined || data[name] === undefined || hold[name] === data[name])
+
 export const legalHoldOf = <H extends LegalHold>(
   { holds }: LegalHolds<H>,
   scope: LegalHoldScope,

@@ -3,6 +3,7 @@ import {
   type LegalHold,
   legalHoldKind,
   legalHoldOver,
+  mayCover,
   NO_LEGAL_HOLDS,
   withLegalHold,
   withoutLegalHold,
@@ -33,6 +34,16 @@ describe('legal holds', () => {
 
   it('legal holds on a thread cover no data without a thread', () => {
     expect(legalHoldOver(holding({ thread_id: 't' }), { task_id: 'a', agent: 'bot' })).toBeUndefined()
+  })
+
+  it.each([
+    ['an agent that is not known any more', { agent: 'bot' }, { ...CALL, agent: undefined }, true],
+    ['another agent', { agent: 'bot' }, { ...CALL, agent: 'other' }, false],
+    ['data without a thread', { thread_id: 't' }, { ...CALL, thread_id: '' }, false],
+    ['another task of an unknown agent', { task_id: 'b' }, { ...CALL, agent: undefined }, false],
+    ['everything', {}, CALL, true],
+  ])('legal holds may cover %s', (_, scope, data, may) => {
+    expect(mayCover({ ...scope, ...MORE }, data)).toBe(may)
   })
 
   it('legal holds of different scopes end one by one', () => {

@@ -1,10 +1,9 @@
-import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { readDisclosures, withoutMembers } from '../../domain/disclosure.ts'
 import { contains, namesToErase, type Selection } from '../../domain/erasure.ts'
 import { TIMER } from '../../domain/evidence.ts'
 import type { Range } from '../../events/record/field.ts'
-import type { Holdable } from '../../domain/legal-hold.ts'
+import { mayCover } from '../../domain/legal-hold.ts'
 import type { Thread } from '../../domain/thread.ts'
 import type { Guard, Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
@@ -75,23 +74,14 @@ async function eraseSome(deps: Deps, tenant: string): Promise<Plan<void>> {
 
 /** Legal holds since the part began, which keep the data that is still there. Earlier ones were checked before. */
 interface LaterHolds {
-  readonly keep: (data: Partial<Holdable>) => boolean
+  readonly keep: (data: Parameters<typeof mayCover>[1]) => boolean
   readonly guard: Guard
 }
 
 async function holdsSince(deps: Deps, tenant: string, { begun_at }: State): Promise<LaterHolds> {
   const { all, guard } = await legalHoldsNow(deps, tenant)
   const later = all.holds.filter(({ at }) => at >= begun_at)
-  return {
-    guard,
-    // data whose agent is not known any more may be the agent's
-    keep: (data) =>
-      later.some((hold) =>
-        (['thread_id', 'task_id', 'agent'] as const).every(
-          (name) => hold[name] === undefined || data[name] === undefined || hold[name] === data[name],
-        ),
-      ),
-  }
+  return { guard, keep: (data) => later.some((hold) => mayCover(hold, data)) }
 }
 
 interface Step {
@@ -187,9 +177,9 @@ async function eraseDeliveries(
   for (const { member } of page) {
     const delivery = await unlessBroken(read(deps.store, tenant, 'delivery', member))
     if (delivery === undefined || delivery === 'broken') continue
-    const { agent_id: agent, task_id, thread_id } = delivery.value
+    const { agent_id: agent, task_id, thread_id = '' } = delivery.value
     if (!concerns(delivery.value, selection, threads)) continue
-    if (holds.keep({ ...defined({ agent, task_id }), thread_id })) continue
+    if (holds.keep({ agent, task_id, thread_id })) continue
     writes.push(
       remove('delivery', member),
       { op: 'index', index, member },
@@ -234,9 +224,10 @@ async function eraseRecords(deps: Deps, tenant: string, { known, holds }: Step):
   const writes = events.flatMap(({ number, body, disclosures }): Write[] => {
     const held = disclosures === undefined ? undefined : readDisclosures(disclosures)
     if (held === undefined) return []
-    const { actor, task_id, thread_id } = JSON.parse(body) as EvidenceRecord
-    const agent = actor.kind === 'agent' ? { agent: actor.id } : {}
-    if (holds.keep({ ...agent, ...defined({ task_id }), thread_id })) return []
+    const { actor, task_id = '', thread_id = '' } = JSON.parse(body) as EvidenceRecord
+    // the thread is gone, which named the agent
+    const agent = actor.kind === 'agent' || thread_id === '' ? actor.id : undefined
+    if (holds.keep({ agent, task_id, thread_id })) return []
     const left = withoutMembers(held, new Set(namesToErase(held.members, selection)))
     if (left === undefined) return []
     const member = String(number)

@@ -1,4 +1,5 @@
 import { TIMER } from '../../domain/evidence.ts'
+import { mayCover } from '../../domain/legal-hold.ts'
 import type { StoredEvent, Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { type EvidenceRecord, record } from '../core/event-record.ts'
@@ -81,13 +82,12 @@ async function deleteSome(
 /** True for a record of a call that is under a legal hold, or may be. */
 async function isHeld(deps: Deps, holds: KnownLegalHolds, { body }: StoredEvent): Promise<boolean> {
   if (holds.all.holds.length === 0) return false
-  const { tenant, actor, task_id = '', thread_id } = JSON.parse(body) as EvidenceRecord
-  const thread = thread_id === undefined ? undefined : await read(deps.store, tenant, 'thread', thread_id)
-  const agent = thread?.value.agent ?? (actor.kind === 'agent' ? actor.id : undefined)
-  if (holds.over({ thread_id, task_id, agent: agent ?? actor.id }) !== undefined) return true
-  // the thread is gone, and only it named the agent
-  const isOpen = agent === undefined && thread_id !== undefined
-  return isOpen && holds.all.holds.some((hold) => hold.agent !== undefined)
+  const { tenant, actor, task_id = '', thread_id = '' } = JSON.parse(body) as EvidenceRecord
+  const thread = thread_id === '' ? undefined : await read(deps.store, tenant, 'thread', thread_id)
+  // of a thread that is gone, only the agent's own records name the agent
+  const own = actor.kind === 'agent' || thread_id === '' ? actor.id : undefined
+  const data = { thread_id, task_id, agent: thread?.value.agent ?? own }
+  return holds.all.holds.some((hold) => mayCover(hold, data))
 }
 
 interface Since {
