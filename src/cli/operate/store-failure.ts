@@ -48,7 +48,7 @@ const ADVICE: readonly Advice[] = [
     hint: 'if no restore is running, begin again with `countersign store restore FILE --restart`',
   },
   {
-    fits: (error) => error.message.startsWith('NOPERM'),
+    fits: (error) => /^(?:redis: )?NOPERM\b/.test(error.message),
     exit: EXIT.unexpected,
     hint: 'the user of a gateway may not read or fill a Redis as a whole: docs/store.md lists the further permissions',
   },
