@@ -17,6 +17,7 @@ import { siteOfServer, warnOfSite } from './app/site.ts'
 import { openExpectedStore } from './app/store.ts'
 import { openPlaces, type Places, startTiles, tilesAddressOf, type TilesWriter } from './app/tiles.ts'
 import { tracingOf } from './app/tracing.ts'
+import { storeOfWholeLog } from './app/whole-log.ts'
 import { startWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
 import { section } from './settings/section.ts'
 import type { Config } from './settings/settings.ts'
@@ -100,6 +101,7 @@ const NOTE_RETRY_MS = 1_000
 export async function startApp(config: Config, parts: AppParts): Promise<App> {
   const { log } = parts
   let store: Store | undefined
+  let places: Places | undefined
   const early: LoadReport[] = []
   let note = (report: LoadReport): void => void early.push(report)
   const policies = openPolicyFeed(config.policies, {
@@ -110,8 +112,8 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   })
   try {
     const tracing = await tracingOf(config, log)
-    store = await (parts.openStore ?? openExpectedStore)(config, log)
-    const places = await openPlaces(tilesAddressOf(config), config)
+    places = await openPlaces(tilesAddressOf(config), config)
+    store = await (parts.openStore?.(config) ?? openExpectedStore(config, { log, places }))
     const gateway = await assemble(config, parts, { store, policies, tracing, places })
     await policies.ready
     const notes = noteLoads(config, { ...gateway, log })
@@ -125,6 +127,7 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   } catch (error) {
     await policies.close()
     await store?.close()
+    places?.close()
     throw error
   }
 }
@@ -197,7 +200,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   channel.subscribe((observation) => metrics.observe(observation))
   const site = siteOfServer(config, () => server)
   const deps = depsOf(config, {
-    store: metrics.observed(adapters.store),
+    store: storeOfWholeLog(metrics.observed(adapters.store), adapters.places),
     policies: adapters.policies,
     random,
     nextCommitId,

@@ -22,7 +22,7 @@ import { runDue } from '../src/gateway/jobs/scheduler.ts'
 import type { Deps } from '../src/gateway/core/deps.ts'
 import { listTenants } from '../src/gateway/core/tenants.ts'
 import { loadBundle } from '../src/policy/bundle/directory.ts'
-import type { Commit, Store } from '../src/store/store.ts'
+import { type Commit, overriding, type Store } from '../src/store/store.ts'
 import { createLog } from '../src/telemetry/log/log.ts'
 import { BUNDLE } from './bundle.ts'
 import { checkDocumented } from './documented.ts'
@@ -562,27 +562,7 @@ export const elsewhere = ({ app }: World): Deps => ({
   destinations: new Map(),
 })
 
-/** The store, with some methods replaced. */
-export function overriding(store: Store, methods: Partial<Store>): Store {
-  return {
-    durability: store.durability,
-    now: () => store.now(),
-    get: (...args) => store.get(...args),
-    range: (...args) => store.range(...args),
-    count: (...args) => store.count(...args),
-    charged: (...args) => store.charged(...args),
-    events: (...args) => store.events(...args),
-    disclosures: (...args) => store.disclosures(...args),
-    epoch: (...args) => store.epoch(...args),
-    watch: (...args) => store.watch(...args),
-    commit: (...args) => store.commit(...args),
-    claimDue: (...args) => store.claimDue(...args),
-    health: () => store.health(),
-    shortOfRoom: () => store.shortOfRoom(),
-    close: () => store.close(),
-    ...methods,
-  }
-}
+export { overriding }
 
 export async function writeBundle(
   dir: string,

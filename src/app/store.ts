@@ -2,6 +2,8 @@ import type { Logger } from 'pino'
 import { defined } from '../contract/defined.ts'
 import { requireExpected, requireSaneClock } from './expected-store.ts'
 import { SYSTEM } from '../gateway/core/records.ts'
+import type { Places } from './tiles.ts'
+import { storeOfWholeLog } from './whole-log.ts'
 import { section } from '../settings/section.ts'
 import type { Config } from '../settings/settings.ts'
 import { type LiveContent, pagesOf, type StoreArchive, type StoreRestore } from '../store/archive.ts'
@@ -22,13 +24,16 @@ import type { Store } from '../store/store.ts'
  *
  * @throws also when it is not the expected store, or the clock is doubtful
  */
-export async function openExpectedStore(config: Config, log: Pick<Logger, 'info'>): Promise<Store> {
+export async function openExpectedStore(
+  config: Config,
+  { log, places }: { readonly log: Pick<Logger, 'info'>; readonly places: Places | undefined },
+): Promise<Store> {
   const checkTime = (writtenAt: number, now: number): void =>
     requireSaneClock(writtenAt, now, config.acceptClock)
   const note = (facts: object, text: string): void => log.info(facts, text)
   const store = await openChecked(config, { checkTime, compact: { note } })
   try {
-    await requireExpected(store, config)
+    await requireExpected(storeOfWholeLog(store, places), config)
     return store
   } catch (error) {
     await store.close()

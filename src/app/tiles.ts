@@ -1,9 +1,11 @@
 import { join, resolve } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Deps } from '../gateway/core/deps.ts'
 import type { LogIdentity } from '../gateway/jobs/checkpoints.ts'
 import type { LossWatch } from '../gateway/jobs/loss-watch.ts'
 import { lookAtTiles, publishTiles, type Tiles } from '../gateway/jobs/publish-tiles.ts'
+import { removePublished } from '../gateway/jobs/remove-published.ts'
 import { SYSTEM } from '../gateway/core/records.ts'
 import { listTenants } from '../gateway/core/tenants.ts'
 import type { TilesAddress } from '../settings/parsers.ts'
@@ -98,6 +100,10 @@ export interface WriterParts {
 const EVERY_MS = 5_000
 /** The number of rounds between two looks at all tenants: other instances write records, too. */
 const LOOK_AT_ALL_EVERY = 12
+/** Most bundles that leave the store between two looks at all tenants: a thousand records a second. */
+const BUNDLES_AT_ONCE = 256
+/** Pause between two of them, because decisions come first, ms. */
+const PAUSE_MS = 2
 /** Time until the next attempt after a stop, ms. */
 const STOPPED_MS = 600_000
 /** Time that a shutdown waits for a slow place, ms. */
@@ -187,6 +193,7 @@ class Writer implements TilesWriter {
       const due: string[] = []
       for (const tenant of tenants) if (await this.#try(tenant, () => this.#isDue(tenant))) due.push(tenant)
       for (const tenant of due) if (await this.#try(tenant, () => this.#publish(tenant))) isMore = true
+      if (all) for (const tenant of tenants) await this.#try(tenant, () => this.#removeOld(tenant))
     } catch (error) {
       this.#sayTrouble(error)
     }
@@ -227,6 +234,17 @@ class Writer implements TilesWriter {
     if (!(await publishTiles(this.#deps, this.#tiles, tenant, this.#end.signal))) return false
     this.#states.set(tenant, { since: this.#stateOf(tenant).since, isDoubtful: false })
     return this.#isDue(tenant)
+  }
+
+  /** Removes records from the store that are in tiles for long. */
+  async #removeOld(tenant: string): Promise<boolean> {
+    const { stop, isDoubtful } = this.#stateOf(tenant)
+    if (stop !== undefined || isDoubtful) return false
+    for (let bundles = 0; bundles < BUNDLES_AT_ONCE && !this.#mustWait(); bundles++) {
+      if (!(await removePublished(this.#deps, this.#tiles, tenant))) return false
+      await pause(PAUSE_MS)
+    }
+    return true
   }
 
   /** True while this gateway ends, or the rest of the disk is for the store. */

@@ -5,17 +5,18 @@ import type { StoredEntry } from '../store/archive.ts'
  *
  *   {"format":"countersign-store","version":2}
  *   {"partition":"acme"}
- *   {"event":1,"commit":"c1","body":"...","disclosures":"..."}
+ *   {"of":1,"disclosures":"..."}
+ *   {"event":2,"commit":"c1","body":"...","disclosures":"..."}
  *   {"index":"due","score":1767225600000,"member":"thr_..."}
  *   {"limit":"...","width":3600000,"buckets":[[490896,2]]}
  *   {"record":"thread","id":"thr_...","revision":3,"commit":"c1","body":"..."}
  *   {"time":1767225600000}
- *   {"end":[{"partition":"acme","last":1,"events":1,"index":1,"limits":1,"records":1}],"sha256":"<hash>"}
+ *   {"end":[{"partition":"acme","last":2,"events":1,"index":1,"limits":1,"records":1}],"sha256":"<hash>"}
  *
  * Lines after `partition` belong to it, in the order of an archive. `time` is the latest time that the store has
  * recorded. `sha256` covers all earlier lines, including their line ends. The reader recomputes the whole last line
- * from the earlier lines, so it detects every changed byte. Version 1, which this program also reads, has no
- * disclosures.
+ * from the earlier lines, so it detects every changed byte. Disclosures before the first event are those of deleted
+ * events (S22). Version 1, which this program also reads, has no disclosures.
  */
 export const FORMAT = 'countersign-store'
 export const VERSION = 2
@@ -74,10 +75,17 @@ export function newTotals(partition: string): Totals {
   return { partition, last: 0, events: 0, index: 0, limits: 0, records: 0 }
 }
 
-const COUNTED = { event: 'events', index: 'index', limit: 'limits', record: 'records' } as const
+const COUNTED = {
+  disclosures: undefined,
+  event: 'events',
+  index: 'index',
+  limit: 'limits',
+  record: 'records',
+} as const
 
 export function countEntry(totals: Totals, entry: StoredEntry): void {
-  totals[COUNTED[entry.kind]] += 1
+  const counted = COUNTED[entry.kind]
+  if (counted !== undefined) totals[counted] += 1
   if (entry.kind === 'event') totals.last = entry.number
 }
 
@@ -88,6 +96,8 @@ export const footerLine = (totals: readonly Totals[], sha256: string): string =>
 
 export function entryLine(entry: StoredEntry): string {
   switch (entry.kind) {
+    case 'disclosures':
+      return JSON.stringify({ of: entry.number, disclosures: entry.text })
     case 'event':
       return JSON.stringify({
         event: entry.number,
@@ -118,6 +128,8 @@ export function readLine(text: string): BackupLine {
 type Members = Readonly<Record<string, unknown>>
 
 function readEntry(value: Members): StoredEntry {
+  if ('of' in value)
+    return { kind: 'disclosures', number: numberIn(value, 'of'), text: textIn(value, 'disclosures') }
   if ('event' in value) {
     const disclosures = 'disclosures' in value ? { disclosures: textIn(value, 'disclosures') } : {}
     return { kind: 'event', number: numberIn(value, 'event'), ...writtenIn(value), ...disclosures }

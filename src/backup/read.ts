@@ -107,10 +107,11 @@ class BackupReader {
     return { item: 'entry', partition: totals.partition, entry }
   }
 
-  /** Ends a partition. The file contains no head, so the head is derived from the last event. */
+  /** Ends a partition. The file contains no head, so the head is derived from the events. */
   #finishPartition(): void {
-    const last = this.#totals.at(-1)?.last ?? 0
-    refuse([...this.#laws.take({ kind: 'head', last }), ...this.#laws.end()])
+    const { last, events } = this.#totals.at(-1) ?? { last: 0, events: 0 }
+    const head = { kind: 'head', first: Math.max(1, last - events + 1), last } as const
+    refuse([...this.#laws.take(head), ...this.#laws.end()])
   }
 
   #end(text: string): undefined {

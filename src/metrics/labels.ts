@@ -114,6 +114,7 @@ export const STORE_OPERATIONS = [
   'charged',
   'disclosures',
   'events',
+  'first_event',
   'epoch',
   'claim_due',
 ] as const

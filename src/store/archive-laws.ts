@@ -1,5 +1,14 @@
 import { compareText } from './archive.ts'
-import type { DumpEntry, EventEntry, Fault, LimitEntry, MemberEntry, RecordEntry } from './archive.ts'
+import type {
+  DisclosuresEntry,
+  DumpEntry,
+  EventEntry,
+  HeadEntry,
+  Fault,
+  LimitEntry,
+  MemberEntry,
+  RecordEntry,
+} from './archive.ts'
 import { STORE_LIMITS } from './store.ts'
 
 /*
@@ -19,11 +28,13 @@ export interface LawCheck {
 const MOST_BUCKETS = 24 + 1 + 7
 const WIDEST_BUCKET_MS = Math.ceil(STORE_LIMITS.windowMs / 24)
 
-const RANKS = { head: 0, fault: 0, event: 1, index: 2, limit: 3, record: 4 } as const
+const RANKS = { head: 0, fault: 0, disclosures: 1, event: 2, index: 3, limit: 4, record: 5 } as const
 
 export function createLawCheck(): LawCheck {
-  let last = 0
-  let events = 0
+  let head: HeadEntry | undefined
+  /** The numbers of the first event and of the next. The head of a backup follows its events. */
+  let first: number | undefined
+  let next = 1
   let before: DumpEntry | undefined
 
   const order = (entry: DumpEntry): Fault[] => {
@@ -33,21 +44,31 @@ export function createLawCheck(): LawCheck {
   }
 
   const number = ({ number: found }: EventEntry): Fault[] => {
-    events += 1
-    if (found === events) return []
-    const what = `event ${events} is missing: event ${found} follows ${events - 1}`
-    if (found > events) events = found
-    return [{ law: 'S06', what }]
+    if (first === undefined) next = head?.first ?? found
+    first ??= next
+    const expected = next
+    next = Math.max(next, found) + 1
+    if (found === expected) return []
+    return [{ law: 'S06', what: `event ${expected} is missing: event ${found} follows ${expected - 1}` }]
+  }
+
+  const ends = ({ first: kept, last }: HeadEntry): Fault[] => {
+    if (next - 1 !== last)
+      return [{ law: 'S06', what: `the last event is ${next - 1}, but ${last} numbers were assigned` }]
+    const what = `the first event is ${first}, but those from ${kept} are kept`
+    return first === undefined || first === kept ? [] : [{ law: 'S22', what }]
   }
 
   return {
     take(entry) {
       switch (entry.kind) {
         case 'head':
-          last = entry.last
-          return isCount(last) ? [] : [{ law: 'S06', what: `the last number is \`${last}\`` }]
+          head = entry
+          return headProblems(entry)
         case 'fault':
           return [{ law: entry.law, what: entry.what }]
+        case 'disclosures':
+          return [...order(entry), ...disclosuresProblems(entry)]
         case 'event':
           return [...number(entry), ...writtenProblems(entry)]
         case 'index':
@@ -59,8 +80,7 @@ export function createLawCheck(): LawCheck {
       }
     },
     end() {
-      if (events === last) return []
-      return [{ law: 'S06', what: `the last event is ${events}, but ${last} numbers were assigned` }]
+      return head === undefined ? [] : ends(head)
     },
   }
 }
@@ -68,6 +88,8 @@ export function createLawCheck(): LawCheck {
 /** Describes an entry for use in a sentence. */
 export function nameOf(entry: DumpEntry): string {
   switch (entry.kind) {
+    case 'disclosures':
+      return `the disclosures of event ${entry.number}`
     case 'event':
       return `event ${entry.number}`
     case 'index':
@@ -92,10 +114,22 @@ function compareEntries(a: DumpEntry, b: DumpEntry): number {
   if (rank !== 0) return rank
   if (a.kind === 'index' && b.kind === 'index')
     return compareText(a.index, b.index) || a.score - b.score || compareText(a.member, b.member)
+  if (a.kind === 'disclosures' && b.kind === 'disclosures') return a.number - b.number
   if (a.kind === 'limit' && b.kind === 'limit') return compareText(a.limit, b.limit)
   if (a.kind === 'record' && b.kind === 'record')
     return compareText(a.type, b.type) || compareText(a.id, b.id)
   return -1
+}
+
+function headProblems({ first, last }: HeadEntry): Fault[] {
+  if (!isCount(last)) return [{ law: 'S06', what: `the last number is \`${last}\`` }]
+  const isIn = isCount(first) && first >= 1 && first <= Math.max(1, last)
+  return isIn ? [] : [{ law: 'S22', what: `the first number is \`${first}\`, and the last \`${last}\`` }]
+}
+
+function disclosuresProblems(entry: DisclosuresEntry): Fault[] {
+  if (!isCount(entry.number)) return [{ law: 'S21', what: `${nameOf(entry)} have no number` }]
+  return entry.text.isWellFormed() ? [] : [{ law: 'S16', what: `${nameOf(entry)} hold a lone surrogate` }]
 }
 
 function writtenProblems(entry: EventEntry | RecordEntry): Fault[] {

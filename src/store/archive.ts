@@ -1,4 +1,4 @@
-import type { IndexEntry, StoredEvent, StoredRecord } from './store.ts'
+import type { IndexEntry, StoredDisclosures, StoredEvent, StoredRecord } from './store.ts'
 
 /*
  * The second, small port of a store. It yields the whole content as a stream. `countersign store export`, `restore` and
@@ -7,6 +7,7 @@ import type { IndexEntry, StoredEvent, StoredRecord } from './store.ts'
  *
  * A partition yields, on every adapter, in this order:
  * - its head
+ * - disclosures of deleted events by number (S22)
  * - events by number
  * - index entries by (index, score, member)
  * - limits by name
@@ -87,12 +88,19 @@ export interface StoreRestore extends StoreArchive {
 }
 
 export type DumpEntry = HeadEntry | StoredEntry | FaultEntry
-export type StoredEntry = EventEntry | MemberEntry | LimitEntry | RecordEntry
+export type StoredEntry = DisclosuresEntry | EventEntry | MemberEntry | LimitEntry | RecordEntry
 
 export interface HeadEntry {
   readonly kind: 'head'
+  /** Number of the first event; 1 when there are no events (S22). */
+  readonly first: number
   /** Number of the last event; 0 when there are no events. */
   readonly last: number
+}
+
+/** Disclosures whose event was deleted (S22). */
+export interface DisclosuresEntry extends StoredDisclosures {
+  readonly kind: 'disclosures'
 }
 
 export interface EventEntry extends StoredEvent {

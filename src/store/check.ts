@@ -103,6 +103,9 @@ function checkWrite(write: Write): number {
     case 'forget':
       checkCount('number', write.number)
       return 0
+    case 'trim':
+      checkCount('before', write.before)
+      return 0
     case 'charge':
       checkLimit(write.limit, write.windowMs)
       checkScore('at', write.at)

@@ -1,5 +1,5 @@
 /**
- * The store port: one mini-transaction, eight reads and one lease. Adapters contain no business rules, and verbs in
+ * The store port: one mini-transaction, nine reads and one lease. Adapters contain no business rules, and verbs in
  * gateway/ contain no store details.
  *
  * Laws (each has a test of the same id in test/store/conformance.ts, run on every adapter):
@@ -41,6 +41,8 @@
  *   points, commits still succeed.
  * S21 disclosures: an event's disclosures are written in its commit. `forget` deletes them, and leaves the event
  *   unchanged. Disclosures that are read after their event are missing only if they were deleted.
+ * S22 trim: `trim` deletes the events before a number, but never the last event of the partition. Numbers stay as they
+ *   are, and disclosures stay. `firstEvent` returns the number of the first event that is left.
  * S19 epoch: the epoch of a partition changes whenever the store may have lost an acknowledged commit. This happens
  *   when a replica takes over, when a server that others may have replaced returns, and with every restore. A commit
  *   with an epoch guard applies only in that epoch.
@@ -57,6 +59,8 @@ export interface Store {
   charged(partition: string, limit: string, windowMs: number): Promise<number>
   /** Events with number > `after`, at most `limit`, in order. */
   events(partition: string, after: number, limit: number): Promise<StoredEvent[]>
+  /** The number of the first event; 1 in a partition that was never trimmed (S22). */
+  firstEvent(partition: string): Promise<number>
   /** The disclosures of events with `after` < number <= `last`, in order (S21). */
   disclosures(partition: string, after: number, last: number): Promise<StoredDisclosures[]>
   /** Opaque text (S19). Promises made in another epoch are void. */
@@ -201,6 +205,8 @@ export type Write =
   | { readonly op: 'mark'; readonly index: string }
   /** Deletes the disclosures of the event with this number, if any (S21). */
   | { readonly op: 'forget'; readonly number: number }
+  /** Deletes the events with a lower number than `before`, except the last event (S22). */
+  | { readonly op: 'trim'; readonly before: number }
   /** Adds `amount` to the limit at the time `at`, unconditionally. A negative amount reverses that charge (S18). */
   | {
       readonly op: 'charge'
@@ -240,3 +246,24 @@ export class StoreUnavailable extends Error {
 export class StoreIndeterminate extends Error {
   override readonly name = 'StoreIndeterminate'
 }
+
+/** The store, with some methods replaced. */
+export const overriding = (store: Store, methods: Partial<Store>): Store => ({
+  durability: store.durability,
+  now: () => store.now(),
+  get: (...asked) => store.get(...asked),
+  range: (...asked) => store.range(...asked),
+  count: (...asked) => store.count(...asked),
+  charged: (...asked) => store.charged(...asked),
+  events: (...asked) => store.events(...asked),
+  firstEvent: (...asked) => store.firstEvent(...asked),
+  disclosures: (...asked) => store.disclosures(...asked),
+  epoch: (...asked) => store.epoch(...asked),
+  watch: (...asked) => store.watch(...asked),
+  commit: (...asked) => store.commit(...asked),
+  claimDue: (...asked) => store.claimDue(...asked),
+  health: () => store.health(),
+  shortOfRoom: () => store.shortOfRoom(),
+  close: () => store.close(),
+  ...methods,
+})

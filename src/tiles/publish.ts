@@ -29,6 +29,8 @@ export interface Publication {
   readonly published?: Published
   /** The size of the store's newest checkpoint, which is durable on its replicas. */
   readonly newest: number
+  /** The number of records that left the store. Only the place has them. */
+  readonly removed: number
   /** The checkpoint to publish next for a place of this size, with its note. It may be older than the newest. */
   next(size: number): Promise<Published & { readonly root: string }>
   readonly records: ReadRecords
@@ -55,6 +57,7 @@ export async function publish(publication: Publication): Promise<Published & { r
   const { place } = publication
   try {
     const { edge, found } = await readPlace(publication)
+    requireRemoved(publication, edge)
     const next = await requireSameHistory(publication, edge)
     // a writer that was killed before its commit may have left the note without a sync
     const isLeft = found !== undefined && edge.size > (publication.published?.size ?? 0)
@@ -89,6 +92,13 @@ async function readPlace({ place, verifier, published, newest }: Publication): P
       `${place.name} has ${size} records, but the store has signed only ${newest}`,
     )
   return { edge: await readEdge(place, checkpoint), found }
+}
+
+/** Requires the records that the store has no longer: the address of the settings may be another one now. */
+function requireRemoved({ place, removed }: Publication, { size }: RightEdge): void {
+  if (size >= removed) return
+  const what = `${place.name} has ${size} records, and the store has only those after ${removed}`
+  throw new TilesStopped('place_behind', `${what}: copy the files of the earlier place there first`)
 }
 
 function requireKept(place: Place, published: Published | undefined, note: string | undefined): void {

@@ -676,6 +676,51 @@ const LAWS: Record<string, Law> = {
     expect(await store.events('t', 0, 9)).toEqual([])
   },
 
+  async 'S22 a trim deletes the first events, never the last, and leaves numbers and disclosures'({
+    store,
+    reopen,
+  }) {
+    const trim = (before: number): Promise<CommitResult> =>
+      store.commit('t', commitOf(store, { writes: [{ op: 'trim', before }] }))
+    const left = async (from: Store): Promise<readonly number[]> =>
+      (await from.events('t', 0, 99)).map(({ number }) => number)
+    expect(await store.firstEvent('t')).toBe(1)
+    await trim(5)
+    expect(await store.firstEvent('t')).toBe(1)
+    const disclosures = ['d1', 'd2', 'd3', 'd4']
+    await store.commit('t', commitOf(store, { events: ['e1', 'e2', 'e3', 'e4'], disclosures }))
+    await store.commit('u', commitOf(store, { events: ['e1', 'e2'] }))
+    await trim(3)
+    expect([await store.firstEvent('t'), await left(store)]).toEqual([3, [3, 4]])
+    await trim(2)
+    await trim(0)
+    expect([await store.firstEvent('t'), await left(store)]).toEqual([3, [3, 4]])
+    expect(await store.events('t', 1, 1)).toMatchObject([{ number: 3, body: 'e3' }])
+    expect(await store.disclosures('t', 0, 9)).toHaveLength(4)
+    await store.commit('t', commitOf(store, { writes: [{ op: 'forget', number: 1 }] }))
+    expect(await store.disclosures('t', 0, 2)).toEqual([{ number: 2, text: 'd2' }])
+    // in the commit that adds events, too
+    const result = await store.commit(
+      't',
+      commitOf(store, { writes: [{ op: 'trim', before: 99 }], events: ['e5', 'e6'], disclosures: ['d5'] }),
+    )
+    expect(result).toMatchObject({ ok: true, numbers: [5, 6] })
+    expect([await store.firstEvent('t'), await left(store)]).toEqual([6, [6]])
+    expect(await store.disclosures('t', 4, 9)).toEqual([{ number: 5, text: 'd5' }])
+    const again = reopen === undefined ? store : await reopen()
+    await again.commit('t', commitOf(again, { events: ['e7'] }))
+    expect([await again.firstEvent('t'), await left(again)]).toEqual([6, [6, 7]])
+    expect([await again.firstEvent('u'), (await again.events('u', 0, 9)).length]).toEqual([1, 2])
+  },
+
+  async 'S22 a refused commit trims nothing'({ store }) {
+    await store.commit('t', commitOf(store, { events: ['e1', 'e2'] }))
+    const guards = [{ type: 'thread', id: 'a', revision: 7 }]
+    const refused = commitOf(store, { guards, writes: [{ op: 'trim', before: 2 }] })
+    expect((await store.commit('t', refused)).ok).toBe(false)
+    expect([await store.firstEvent('t'), (await store.events('t', 0, 9)).length]).toEqual([1, 2])
+  },
+
   async 'S19 a commit with an epoch guard applies in its epoch only'({ store }) {
     const epoch = await store.epoch('t')
     expect(epoch).not.toBe('')

@@ -65,6 +65,7 @@ const write: fc.Arbitrary<Write> = fc.oneof(
   }),
   fc.record({ op: fc.constant('delete' as const), type: name(TYPES), id: name(IDS) }),
   fc.record({ op: fc.constant('mark' as const), index: name(INDEXES) }),
+  fc.record({ op: fc.constant('trim' as const), before: fc.nat({ max: 9 }) }),
   fc.record({
     op: fc.constant('forget' as const),
     number: fc.integer({ min: 1, max: 9 }),
@@ -241,7 +242,8 @@ async function compareEverything(store: Store, partition: string, model: ModelPa
       )
     expect(await store.count(partition, index)).toBe(model.range(index, { limit: 999 }).length)
   }
-  expect(await store.events(partition, 0, 9_999)).toEqual(model.log)
+  expect(await store.events(partition, 0, 9_999)).toEqual(model.events(0, 9_999))
+  expect(await store.firstEvent(partition)).toBe(model.first)
   expect(await store.disclosures(partition, 0, 9_999)).toEqual(model.disclosures(0, 9_999))
   expect(await store.disclosures(partition, 1, 4)).toEqual(model.disclosures(1, 4))
 }

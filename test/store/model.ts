@@ -22,6 +22,7 @@ export class ModelPartition {
   readonly records = new Map<string, StoredRecord>()
   readonly indexes = new Map<string, Map<string, number>>()
   readonly log: StoredEvent[] = []
+  first = 1
   readonly beside = new Map<number, string>()
   readonly charges: { readonly limit: string; readonly at: number; readonly amount: number }[] = []
 
@@ -55,7 +56,10 @@ export class ModelPartition {
       if (disclosures !== undefined) this.beside.set(number, disclosures)
       return number
     })
-    for (const write of commit.writes) if (write.op === 'forget') this.beside.delete(write.number)
+    for (const write of commit.writes) {
+      if (write.op === 'forget') this.beside.delete(write.number)
+      if (write.op === 'trim') this.first = Math.max(this.first, Math.min(write.before, this.log.length))
+    }
     return { ok: true, numbers }
   }
 
@@ -95,7 +99,8 @@ export class ModelPartition {
   }
 
   events(after: number, limit: number): StoredEvent[] {
-    return this.log.slice(after, after + limit)
+    const from = Math.max(after, this.first - 1)
+    return this.log.slice(from, from + limit)
   }
 
   claimDue(index: string, { now, lease, limit }: Claim): IndexEntry[] {

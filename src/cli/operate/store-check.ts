@@ -1,4 +1,6 @@
 import { openArchive } from '../../app/store.ts'
+import { openPlaces, tilesAddressOf } from '../../app/tiles.ts'
+import { EarlierRecords } from '../../app/whole-log.ts'
 import { type Config } from '../../settings/config.ts'
 import { type CheckReport, checkStore } from '../../gateway/integrity/store.ts'
 import { EXIT } from '../terminal/failure.ts'
@@ -9,11 +11,16 @@ import { jsonOf, onOneLine } from '../terminal/visible-text.ts'
 /** `countersign store check`. Exits with 3 when it finds a problem. */
 export async function checkStoreOf(config: Config, format: 'text' | 'json'): Promise<void> {
   const report = await orExplain('check the store', async () => {
+    const places = await openPlaces(tilesAddressOf(config), config)
     const archive = await openArchive(config)
+    const tiles = new EarlierRecords(places)
     try {
-      return await withProgress('Checking the store', () => checkStore(archive))
+      return await withProgress('Checking the store', () =>
+        checkStore(archive, (tenant, range) => tiles.read(tenant, range)),
+      )
     } finally {
       await archive.close()
+      places?.close()
     }
   })
   if (report.findings.length > 0) process.exitCode = EXIT.doesNotCheck

@@ -110,11 +110,14 @@ export async function readConfirmed<T>(
   const { answer } = await transact(deps, tenant, async () => {
     const epoch = await deps.store.epoch(tenant)
     const found = await reading()
-    const confirmed =
-      needsConfirmation(found) && !(isNothing(found) && isNothing(await deps.store.events(tenant, 0, 1)))
+    const confirmed = needsConfirmation(found) && !(isNothing(found) && (await hasNoEvidence(deps, tenant)))
     return { answer: found, guards: [{ epoch }], confirmed }
   })
   return answer
+}
+
+async function hasNoEvidence({ store }: Deps, tenant: string): Promise<boolean> {
+  return isNothing(await store.events(tenant, (await store.firstEvent(tenant)) - 1, 1))
 }
 
 /** Serves as `needsConfirmation` of a verb that ends something: true when nothing is left to end. */

@@ -54,17 +54,20 @@ function parse(body: string): Partial<EvidenceRecord> | undefined {
 }
 
 /**
- * The commit that begins at each event. Four bytes for each event: a hash of the commit's id if the event begins a
+ * The commit that begins at each event, where it is known: tiles have no commit ids. Four bytes for each event: a hash of the commit's id if the event begins a
  * commit, otherwise 0.
  */
 class FirstEvents {
   #hashes = new Uint32Array(1_024)
   #length = 0
   #commitId: string | undefined
+  /** The last record without a commit id. */
+  #unknown = 0
 
   note({ number, commitId }: EventEntry): void {
     const begins = commitId !== this.#commitId
     this.#commitId = commitId
+    if (commitId === '') this.#unknown = number
     if (number !== this.#length + 1) return
     if (this.#length === this.#hashes.length) {
       const longer = new Uint32Array(2 * this.#hashes.length)
@@ -75,7 +78,8 @@ class FirstEvents {
   }
 
   isFirst({ score, member }: MemberEntry): boolean {
-    return score >= 1 && score <= this.#length && this.#hashes[score - 1] === hashOf(member)
+    if (score < 1 || score > this.#length) return false
+    return score <= this.#unknown || this.#hashes[score - 1] === hashOf(member)
   }
 }
 

@@ -114,6 +114,8 @@ function measured(entry: DumpEntry): readonly [kind: string, bytes: number] {
   switch (entry.kind) {
     case 'event':
       return [EVIDENCE, lengthOf(entry.body)]
+    case 'disclosures':
+      return [DISCLOSURES, lengthOf(entry.text)]
     case 'record':
       return [`record ${entry.type}`, lengthOf(entry.type, entry.id, entry.body)]
     case 'index':

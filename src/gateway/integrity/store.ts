@@ -13,6 +13,7 @@ import { checkThreads } from './threads.ts'
 import { checkTree } from './tree.ts'
 import { SYSTEM } from '../core/records.ts'
 import { TENANTS_INDEX } from '../core/indexes.ts'
+import { noneEarlier, type ReadEarlier, wholeLog } from './whole-log.ts'
 
 export interface Finding extends Fault {
   readonly partition: string
@@ -32,16 +33,20 @@ const MOST_FINDINGS = 1_000
  * Reads the whole store once, and reports every violation of a law (src/store/store.ts) or of a rule of the gateway
  * (part.ts). Changes nothing.
  *
- * @throws StoreMoved when a partition kept changing
+ * @param earlier reads records that left the store; the default is for a store that has all
+ * @throws StoreMoved when a partition kept changing, and the errors of `earlier`
  */
-export async function checkStore(archive: StoreArchive): Promise<CheckReport> {
+export async function checkStore(
+  archive: StoreArchive,
+  earlier: ReadEarlier = noneEarlier,
+): Promise<CheckReport> {
   const findings: Finding[] = []
   const counts = { partitions: 0, events: 0, index: 0, limits: 0, records: 0 }
   const tenants = new Set<string>()
   const members = new Set<string>()
   const partitions = await archive.partitions()
   for (const partition of partitions) {
-    const seen = await untilStill(() => readPartition(archive, partition))
+    const seen = await untilStill(() => readPartition(archive, partition, earlier))
     counts.partitions += 1
     for (const kind of ['events', 'index', 'limits', 'records'] as const) counts[kind] += seen.counts[kind]
     for (const one of seen.faults) findings.push({ partition, ...one })
@@ -74,7 +79,7 @@ interface Seen {
 
 const OF_TENANTS = ['key', 'holder', 'session', 'link', 'thread']
 
-async function readPartition(archive: StoreArchive, partition: string): Promise<Seen> {
+async function readPartition(archive: StoreArchive, partition: string, earlier: ReadEarlier): Promise<Seen> {
   const now = (): number => archive.now()
   const laws = createLawCheck()
   const parts = [
@@ -98,11 +103,15 @@ async function readPartition(archive: StoreArchive, partition: string): Promise<
   const report = (faults: readonly Fault[]): void => {
     for (const one of faults) if (seen.faults.length <= MOST_FINDINGS) seen.faults.push(one)
   }
-  for await (const entry of archive.dump(partition)) {
-    report(laws.take(entry))
-    count(seen, partition, entry)
-    report(faultsIn(parts, entry))
+  async function* lawful(): AsyncGenerator<DumpEntry> {
+    for await (const entry of archive.dump(partition)) {
+      report(laws.take(entry))
+      count(seen, partition, entry)
+      yield entry
+    }
   }
+  for await (const entry of wholeLog(lawful(), (range) => earlier(partition, range)))
+    report(faultsIn(parts, entry))
   report(laws.end())
   for (const part of parts) report(part.end?.() ?? [])
   return seen
@@ -111,7 +120,7 @@ async function readPartition(archive: StoreArchive, partition: string): Promise<
 const COUNTED = { event: 'events', index: 'index', limit: 'limits', record: 'records' } as const
 
 function count(seen: Seen, partition: string, entry: DumpEntry): void {
-  if (entry.kind === 'head' || entry.kind === 'fault') return
+  if (entry.kind === 'head' || entry.kind === 'fault' || entry.kind === 'disclosures') return
   seen.counts[COUNTED[entry.kind]] += 1
   if (entry.kind === 'index' && partition === SYSTEM && entry.index === TENANTS_INDEX)
     seen.tenants.push(entry.member)

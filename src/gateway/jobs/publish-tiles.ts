@@ -24,7 +24,7 @@ export interface Tiles {
   readonly placeOf: (tenant: string) => Place
 }
 
-const HEAD = 'head'
+export const HEAD = 'head'
 /** A partial bundle is published when its oldest new record has this age, ms. */
 const PARTIAL_AFTER_MS = 60_000
 /** Most records of one publication, if there is a checkpoint at most so far ahead. */
@@ -58,10 +58,12 @@ export async function lookAtTiles(deps: Deps, tiles: Tiles, tenant: string): Pro
   return { published: size, since, isDue: isFull || deps.store.now() - since >= PARTIAL_AFTER_MS }
 }
 
-const timeOf = (record: string): number => Date.parse((JSON.parse(record) as { readonly at: string }).at)
+/** The time of a record, ms since 1970. */
+export const timeOf = (record: string): number =>
+  Date.parse((JSON.parse(record) as { readonly at: string }).at)
 
 /** The published part, if it is at the address of the settings. */
-function publishedAt(
+export function publishedAt(
   { address }: Tiles,
   known: { readonly value: TilesRecord } | undefined,
 ): TilesRecord | undefined {
@@ -94,7 +96,7 @@ export async function publishTiles(
     if (newest === undefined) await requireNothing(place)
     else {
       const work = { tenant, place, newest, lease, stop }
-      const { found, ...published } = await publish(publicationOf(deps, tiles, work))
+      const { found, ...published } = await publish(await publicationOf(deps, tiles, work))
       // a place that the store does not know may be long: only its end can have partial files
       done =
         known.note === undefined
@@ -150,17 +152,18 @@ interface Work {
   readonly stop: AbortSignal
 }
 
-function publicationOf(
+async function publicationOf(
   deps: Deps,
   { identity }: Tiles,
   { tenant, place, newest, lease, stop }: Work,
-): Publication {
+): Promise<Publication> {
   const verifier = verifierKey(originOf(identity, tenant), identity.key.public)
   const { note, size } = lease.known
   return {
     place,
     verifier,
     newest: newest.size,
+    removed: (await storeCall(() => deps.store.firstEvent(tenant))) - 1,
     next: (from) => nextAfter(deps, tenant, newest, from),
     records: (after) => recordsAfter(deps, tenant, after),
     requireLease: async () => {

@@ -263,7 +263,12 @@ async function evidenceOf(deps: Deps, thread: Thread): Promise<ThreadView['evide
   for (let first = 0; first < marks.length; first += COMMITS_TOGETHER) {
     if (first > 0) await nextTurn()
     const some = marks.slice(first, first + COMMITS_TOGETHER)
-    const commits = await Promise.all(some.map((mark) => recordsOf(deps, tenant, mark)))
+    const commits = await Promise.all(
+      some.map((mark, i) => {
+        const next = marks[first + i + 1]?.score ?? Infinity
+        return recordsOf(deps, thread, { ...mark, next })
+      }),
+    )
     found.push(...commits.flat().map(evidenceView))
   }
   return found
@@ -275,16 +280,22 @@ function evidenceView({ number, body }: StoredEvent): ThreadView['evidence'][num
   return { number, type, at, actor: `${actor.kind}:${actor.id}`, says: sayingOf(record) }
 }
 
-/** Returns all records of the commit that the mark refers to. */
+/**
+ * Returns all records of the commit that the mark refers to. Records that left the store have no commit ids. Of these,
+ * it returns those about the thread, up to the next mark.
+ */
 async function recordsOf(
   deps: Deps,
-  tenant: string,
-  { member: commitId, score: first }: IndexEntry,
+  { tenant, thread_id }: Thread,
+  { member, score: first, next }: IndexEntry & { readonly next: number },
 ): Promise<StoredEvent[]> {
   const found: StoredEvent[] = []
+  const isOwn = ({ number, body, commitId }: StoredEvent): boolean =>
+    commitId === member ||
+    (commitId === '' && number < next && (JSON.parse(body) as EvidenceRecord).thread_id === thread_id)
   for (;;) {
     const page = await deps.store.events(tenant, first - 1 + found.length, RECORDS_PER_COMMIT)
-    const own = page.filter((event) => event.commitId === commitId)
+    const own = page.filter(isOwn)
     found.push(...own)
     if (own.length < RECORDS_PER_COMMIT) return found
   }

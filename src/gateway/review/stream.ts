@@ -304,11 +304,13 @@ async function changesIn(deps: Deps, tenant: string, events: readonly StoredEven
   })
 }
 
-/** The last place. Evidence numbers have no gaps, so a binary search finds the last number. */
+/** The last place. Evidence numbers have no gaps, so a binary search finds the last number in the store. */
 async function lastPlace(store: Store, tenant: string): Promise<Place> {
-  let high = 1
-  while (await eventAt(store, tenant, high)) high *= 2
-  let low = Math.floor(high / 2)
+  let low = (await store.firstEvent(tenant)) - 1
+  let step = 1
+  while (await eventAt(store, tenant, low + step)) step *= 2
+  let high = low + step
+  low += Math.floor(step / 2)
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2)
     if (await eventAt(store, tenant, middle)) low = middle

@@ -14,17 +14,24 @@ export interface CheckedRetention {
 export function checkRetention(reader: Reader, doc: Doc | undefined): CheckedRetention {
   const map = doc && readMap(reader, doc, '`retention`')
   if (!map) return { retention: DEFAULT_RETENTION, threadsAt: undefined }
-  const keys = readKeys(reader, map, { what: '`retention`', optional: ['threads', 'disclosures'] })
-  const read = (name: 'threads' | 'disclosures', why: string): number => {
+  const keys = readKeys(reader, map, {
+    what: '`retention`',
+    optional: ['threads', 'disclosures', 'log_in_store'],
+  })
+  const read = (name: 'threads' | 'disclosures' | 'log_in_store', what: string, why = ''): number => {
     const key = keys[name]
     const least = LEAST_RETENTION[`${name}_ms`]
     const ms = key && readDuration(reader, key, `\`${name}\``)
     if (key && ms !== undefined && ms < least)
-      reader.report('bad-value', key, `${name} stay for at least ${duration(least)}${why}`)
+      reader.report('bad-value', key, `${what} for at least ${duration(least)}${why}`)
     return ms ?? DEFAULT_RETENTION[`${name}_ms`]
   }
-  const threads_ms = read('threads', ', because agents may ask about their proofs for as long')
-  return { retention: { threads_ms, disclosures_ms: read('disclosures', '') }, threadsAt: keys.threads }
+  const retention = {
+    threads_ms: read('threads', 'threads stay', ', because agents may ask about their proofs for as long'),
+    disclosures_ms: read('disclosures', 'disclosures stay'),
+    log_in_store_ms: read('log_in_store', 'records of evidence stay in the store'),
+  }
+  return { retention, threadsAt: keys.threads }
 }
 
 interface FileWithLimits {

@@ -116,9 +116,9 @@ export function routingSchema(groups: readonly string[]): JsonObject {
       timezone: text('An IANA name, such as Europe/Berlin; for time.*, from and until.'),
       levels: closed(RISKS, Object.fromEntries(RISKS.map((risk) => [risk, level]))),
       retention: {
-        ...closed([], { threads: DURATION, disclosures: DURATION }),
+        ...closed([], { threads: DURATION, disclosures: DURATION, log_in_store: DURATION }),
         description:
-          'How long the gateway keeps threads after their end: 30d by default. Disclosures after their record: 90d by default.',
+          'How long the gateway keeps threads after their end: 30d by default. Disclosures after their record: 90d. Records of evidence in the store, if they are in tiles: 7d.',
       },
       disclose: {
         ...closed([], { comments: { enum: WORDS_KEPT }, agent_words: { enum: WORDS_KEPT } }),

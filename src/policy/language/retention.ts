@@ -4,12 +4,22 @@ export interface Retention {
   readonly threads_ms: number
   /** Values and words beside the log of evidence, after their record. */
   readonly disclosures_ms: number
+  /** Records of evidence in the store, if they are in tiles too. */
+  readonly log_in_store_ms: number
 }
 
 const DAY_MS = 24 * 3_600_000
 
 /** The retention without `retention` in routing.yaml. */
-export const DEFAULT_RETENTION: Retention = { threads_ms: 30 * DAY_MS, disclosures_ms: 90 * DAY_MS }
+export const DEFAULT_RETENTION: Retention = {
+  threads_ms: 30 * DAY_MS,
+  disclosures_ms: 90 * DAY_MS,
+  log_in_store_ms: 7 * DAY_MS,
+}
 
 /** The gateway distinguishes used and expired proofs for seven days after their life. */
-export const LEAST_RETENTION: Retention = { threads_ms: 8 * DAY_MS, disclosures_ms: DAY_MS }
+export const LEAST_RETENTION: Retention = {
+  threads_ms: 8 * DAY_MS,
+  disclosures_ms: DAY_MS,
+  log_in_store_ms: DAY_MS,
+}

@@ -29,6 +29,7 @@ import {
   type Snapshot,
   snapshotOf,
   writeEntry,
+  writeFirstNumber,
   writeFirstStamp,
   writeLastNumber,
   writeTime,
@@ -201,6 +202,7 @@ class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
   readonly #deployment: string | undefined
   /** A new store id, which also starts a new epoch (S19). */
   readonly #storeId = randomUUID()
+  readonly #firstNumbers = new Map<string, number>()
   readonly #lastNumbers = new Map<string, number>()
   #waiting: [partition: string, entry: StoredEntry][] = []
   #units = 0
@@ -215,9 +217,13 @@ class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
   }
 
   async load(partition: string, entry: StoredEntry): Promise<void> {
-    if (entry.kind === 'event') this.#lastNumbers.set(partition, entry.number)
+    if (entry.kind === 'event') {
+      if (!this.#lastNumbers.has(partition)) this.#firstNumbers.set(partition, entry.number)
+      this.#lastNumbers.set(partition, entry.number)
+    }
     this.#waiting.push([partition, entry])
     if ('body' in entry) this.#units += entry.body.length
+    if ('text' in entry) this.#units += entry.text.length
     if (this.#waiting.length >= BATCH_ENTRIES || this.#units >= BATCH_UNITS) await this.#flush()
   }
 
@@ -225,6 +231,8 @@ class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
     await this.#flush()
     await this.#batch(() => {
       for (const [partition, last] of this.#lastNumbers) writeLastNumber(this.#db, partition, last)
+      for (const [partition, first] of this.#firstNumbers)
+        if (first > 1) writeFirstNumber(this.#db, partition, first)
     })
     await orFailureCause(writeFirstStamp(this.#db, time, this.#storeId))
     const deployment = this.#deployment

@@ -21,6 +21,8 @@ export interface Batch {
   readonly events: EventWrite[]
   /** Events whose disclosures are deleted. */
   readonly forgotten: Forgotten[]
+  /** The numbers of the first event of partitions that were trimmed, before and after the batch. */
+  readonly firsts: Map<string, FirstNumber>
   /** The last number of each partition that received events. */
   readonly numbers: Map<string, number>
   /** Partitions that were changed. */
@@ -36,6 +38,7 @@ export interface StateBefore {
   /** Revision and writer of a record. For a missing record, the revision is 0 and the writer is empty. */
   head(partition: string, type: string, id: string): RecordHead
   score(partition: string, index: string, member: string): number | undefined
+  firstNumber(partition: string): number
   lastNumber(partition: string): number
   window(partition: string, limit: string): LimitWindow | undefined
   /** Entries with score <= `now`, oldest first. */
@@ -85,6 +88,11 @@ export interface EventWrite {
   disclosures: Buffer | undefined
 }
 
+interface FirstNumber {
+  readonly before: number
+  readonly after: number
+}
+
 interface Forgotten {
   readonly partition: string
   readonly number: number
@@ -118,6 +126,7 @@ export function createBatch(before: StateBefore, time: number): Batch {
     indexes: new Set(),
     events: [],
     forgotten: [],
+    firsts: new Map(),
     numbers: new Map(),
     partitions: new Set(),
   }
@@ -187,6 +196,8 @@ function applyWrites(
       if (first !== undefined) moveMember(batch, [partition, write.index, commit.commitId], first)
     } else if (write.op === 'forget') {
       forget(batch, partition, write.number)
+    } else if (write.op === 'trim') {
+      trim(batch, partition, write.before)
     } else if (write.op === 'charge') {
       charge(batch, partition, asCharged(batch, partition, { commit, write }))
     } else {
@@ -202,6 +213,17 @@ function forget(batch: Batch, partition: string, number: number): void {
   if (own !== undefined) own.disclosures = undefined
   else if (number <= batch.before.lastNumber(partition)) batch.forgotten.push({ partition, number })
 }
+
+/** Deletes events, but never the last (S22). */
+function trim(batch: Batch, partition: string, number: number): void {
+  const before = batch.firsts.get(partition)?.before ?? batch.before.firstNumber(partition)
+  const first = batch.firsts.get(partition)?.after ?? before
+  const after = Math.min(number, lastNumber(batch, partition))
+  if (after > first) batch.firsts.set(partition, { before, after })
+}
+
+const lastNumber = (batch: Batch, partition: string): number =>
+  batch.numbers.get(partition) ?? batch.before.lastNumber(partition)
 
 type Charge = Write & { readonly op: 'charge' }
 
@@ -238,7 +260,7 @@ function changeRecord(record: RecordState, value: Buffer | undefined, commitId: 
 function appendEvents(batch: Batch, task: CommitTask): number[] {
   if (task.events.length === 0) return []
   const { partition, commit } = task
-  let last = batch.numbers.get(partition) ?? batch.before.lastNumber(partition)
+  let last = lastNumber(batch, partition)
   const numbers = task.events.map((value, i) => {
     last += 1
     const text = commit.disclosures?.[i]

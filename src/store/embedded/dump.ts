@@ -1,5 +1,11 @@
 import { decodeWindow } from '../../domain/limit-window.ts'
-import { compareText, type DumpEntry, type EventEntry, type StoredEntry } from '../archive.ts'
+import {
+  compareText,
+  type DisclosuresEntry,
+  type DumpEntry,
+  type EventEntry,
+  type StoredEntry,
+} from '../archive.ts'
 import {
   TAG,
   allIn,
@@ -12,7 +18,7 @@ import {
   readNames,
   readWholeEntry,
 } from './keys.ts'
-import { type Database, readLastNumber, readScore, split } from './lmdb.ts'
+import { type Database, readFirstNumber, readLastNumber, readScore, split } from './lmdb.ts'
 
 /*
  * Yields the whole content of a partition in an embedded store. The lock keeps other processes out, or one read
@@ -49,10 +55,12 @@ export function namesOfPartitions(db: Database): string[] {
 }
 
 export async function* dumpPartition(db: Database, partition: string): AsyncGenerator<DumpEntry> {
-  yield { kind: 'head', last: readLastNumber(db, partition) }
+  const first = readFirstNumber(db, partition)
+  yield { kind: 'head', first, last: readLastNumber(db, partition) }
+  yield* disclosuresBefore(db, partition, first)
   yield* entriesOf(db, partition, TAG.event, (entry) => readEvent(db, partition, entry))
   for await (const number of entriesOf(db, partition, TAG.disclosures, ({ key }) => readEventNumber(key)))
-    if (!db.doesExist(eventKey(partition, number)))
+    if (number >= first && !db.doesExist(eventKey(partition, number)))
       yield fault('S21', `event ${number} is missing, but its disclosures are there`)
   for await (const entry of entriesOf(db, partition, TAG.entry, readMember)) {
     yield entry
@@ -68,6 +76,19 @@ export async function* dumpPartition(db: Database, partition: string): AsyncGene
   for await (const entry of entriesOf(db, partition, TAG.limit, readLimit))
     yield entry ?? fault('S18', 'a limit cannot be parsed')
   yield* entriesOf(db, partition, TAG.record, readRecord)
+}
+
+/** Disclosures whose event was deleted (S22). */
+async function* disclosuresBefore(
+  db: Database,
+  partition: string,
+  first: number,
+): AsyncGenerator<StoredEntry> {
+  if (first === 1) return
+  for await (const entry of entriesOf(db, partition, TAG.disclosures, readText)) {
+    if (entry.number >= first) return
+    yield entry
+  }
 }
 
 /** Reports an entry without its row in the table of members, which no commit could ever move or remove (S15). */
@@ -119,6 +140,12 @@ function readEvent(db: Database, partition: string, { key, value }: Entry): Stor
   const event: EventEntry = { kind: 'event', number, commitId, body }
   return text === undefined ? event : { ...event, disclosures: text }
 }
+
+const readText = ({ key, value }: Entry): DisclosuresEntry => ({
+  kind: 'disclosures',
+  number: readEventNumber(key),
+  text: value,
+})
 
 function readMember({ key }: Entry): StoredEntry & { kind: 'index' } {
   return { kind: 'index', ...readWholeEntry(key) }

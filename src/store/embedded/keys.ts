@@ -5,6 +5,7 @@ import { STORE_LIMITS } from '../store.ts'
  *
  * - 'd' partition number: the disclosures of an event (S21).
  * - 'e' partition number: an event.
+ * - 'f' partition: the number of the first event, if earlier ones were deleted (S22).
  * - 'i' partition index score member: an index entry.
  * - 'l' partition limit: the charges of a limit (S18).
  * - 'm' partition index member: the score of a member (S15).
@@ -19,6 +20,7 @@ import { STORE_LIMITS } from '../store.ts'
 export const TAG = {
   disclosures: 0x64,
   event: 0x65,
+  first: 0x66,
   entry: 0x69,
   limit: 0x6c,
   member: 0x6d,
@@ -62,6 +64,10 @@ export function limitKey(partition: string, limit: string): Buffer {
 
 export function numberKey(partition: string): Buffer {
   return scratch.subarray(0, writePrefix(TAG.number, partition))
+}
+
+export function firstKey(partition: string): Buffer {
+  return scratch.subarray(0, writePrefix(TAG.first, partition))
 }
 
 export function eventKey(partition: string, number: number): Buffer {

@@ -9,6 +9,7 @@ import {
   entryKey,
   entryPrefixLength,
   eventKey,
+  firstKey,
   justBefore,
   justBehind,
   keep,
@@ -146,6 +147,10 @@ export function readLastNumber(db: Database, partition: string): number {
   return db.getBinaryFast(numberKey(partition)) === undefined ? 0 : getLastVersion()
 }
 
+export function readFirstNumber(db: Database, partition: string): number {
+  return db.getBinaryFast(firstKey(partition)) === undefined ? 1 : getLastVersion()
+}
+
 export function readRange(db: Database, partition: string, index: string, bounds: RangeBounds): IndexEntry[] {
   const prefix = entryPrefixLength(partition, index)
   const [low, high] = limits(partition, index, bounds)
@@ -220,6 +225,7 @@ export async function writeBatch(db: Database, batch: Batch, stamp: Stamp): Prom
     writeMembers(db, batch)
     writeWindows(db, batch)
     writeEvents(db, batch)
+    trimEvents(db, batch)
     for (const [partition, number] of batch.numbers) put(db, numberKey(partition), EMPTY, number)
     put(db, stampKey(), stampValue(batch.time, stamp.storeId), batches)
   })
@@ -245,6 +251,9 @@ export const storeName = ({ storeId }: Stamp): string => storeId.split('.')[0] ?
 /** Writes one entry of a dump. The caller must be inside a batch. */
 export function writeEntry(db: Database, partition: string, entry: StoredEntry): void {
   switch (entry.kind) {
+    case 'disclosures':
+      put(db, disclosuresKey(partition, entry.number), Buffer.from(entry.text), 0)
+      return
     case 'event':
       put(db, eventKey(partition, entry.number), Buffer.from(`${entry.commitId}\n${entry.body}`), 0)
       if (entry.disclosures !== undefined)
@@ -270,12 +279,23 @@ export function writeLastNumber(db: Database, partition: string, last: number): 
   put(db, numberKey(partition), EMPTY, last)
 }
 
+export function writeFirstNumber(db: Database, partition: string, first: number): void {
+  put(db, firstKey(partition), EMPTY, first)
+}
+
 function writeEvents(db: Database, batch: Batch): void {
   for (const { partition, number, value, disclosures } of batch.events) {
     put(db, eventKey(partition, number), value, 0)
     if (disclosures !== undefined) put(db, disclosuresKey(partition, number), disclosures, 0)
   }
   for (const { partition, number } of batch.forgotten) void db.remove(disclosuresKey(partition, number))
+}
+
+function trimEvents(db: Database, { firsts }: Batch): void {
+  for (const [partition, { before, after }] of firsts) {
+    for (let number = before; number < after; number++) void db.remove(eventKey(partition, number))
+    writeFirstNumber(db, partition, after)
+  }
 }
 
 function writeRecords(db: Database, batch: Batch): void {

@@ -35,6 +35,7 @@ import {
   openDatabase,
   readDisclosures,
   readEvents,
+  readFirstNumber,
   readLastNumber,
   readPartitions,
   readRange,
@@ -242,6 +243,13 @@ class Embedded implements EmbeddedStore {
     })
   }
 
+  firstEvent(partition: string): Promise<number> {
+    return this.#read((db) => {
+      checkPartition(partition)
+      return readFirstNumber(db, partition)
+    })
+  }
+
   disclosures(partition: string, after: number, last: number): Promise<StoredDisclosures[]> {
     return this.#read((db) => {
       checkPartition(partition)
@@ -377,6 +385,7 @@ function stateBefore(db: Database, lastNumbers: ReadonlyMap<string, number>, epo
     score: (partition, index, member) => readScore(db, partition, index, member),
     window: (partition, limit) => readWindow(db, partition, limit),
     lastNumber: (partition) => lastNumbers.get(partition) ?? readLastNumber(db, partition),
+    firstNumber: (partition) => readFirstNumber(db, partition),
     due: (partition, index, { now, limit }) => readRange(db, partition, index, { max: now, limit }),
   }
 }

@@ -57,6 +57,9 @@ export function readCommitReply(reply: unknown, { events }: Pick<Commit, 'events
   }
 }
 
+/** The position of the events in the keys. */
+const EVENTS = '2'
+
 /** The keys in the order of the script, each once. */
 class KeyList {
   readonly names: PartitionKeys
@@ -127,6 +130,9 @@ function pushWrite(args: string[], keys: KeyList, commit: Commit, write: Write):
       return
     case 'forget':
       args.push('f', keys.position(names.disclosures), String(write.number))
+      return
+    case 'trim':
+      args.push('t', EVENTS, String(write.before))
       return
     case 'charge': {
       const { limit, windowMs, at, amount } = write

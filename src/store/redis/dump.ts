@@ -1,4 +1,4 @@
-import { type DumpEntry, type EventEntry, StoreMoved } from '../archive.ts'
+import { type DisclosuresEntry, type DumpEntry, type EventEntry, StoreMoved } from '../archive.ts'
 import { readDisclosures, readRecord, type StreamEntry } from './replies.ts'
 import {
   decodeMember,
@@ -31,11 +31,12 @@ export async function* dumpPartition(
   const { head } = space.of(partition)
   try {
     await connection.sendCommand(['WATCH', head])
-    const last = await connection.sendCommand(['HGET', head, 'n'])
-    yield { kind: 'head', last: Number(last ?? 0) }
+    const ends = await endsOf(connection, head)
+    yield { kind: 'head', ...ends }
     const keys = await sortedKeys(keysLike(connection, space.within(partition)), partsOf)
     const pace = new Pace()
-    for (const group of grouped(keys, pace)) yield* dumpGroup(connection, space.of(partition), group, pace)
+    for (const group of grouped(keys, pace))
+      yield* dumpGroup(connection, { names: space.of(partition), ...ends }, group, pace)
     const [, untouched] = await Promise.all([
       connection.sendCommand(['MULTI']),
       connection.sendCommand(['EXEC']),
@@ -44,6 +45,17 @@ export async function* dumpPartition(
   } finally {
     await connection.sendCommand(['UNWATCH']).catch(() => undefined)
   }
+}
+
+/** The numbers of the first and the last event. */
+export async function endsOf(connection: Connection, head: string): Promise<Ends> {
+  const [first, last] = (await connection.sendCommand(['HMGET', head, 'f', 'n'])) as (string | null)[]
+  return { first: Number(first ?? 1), last: Number(last ?? 0) }
+}
+
+interface Ends {
+  readonly first: number
+  readonly last: number
 }
 
 /**
@@ -67,7 +79,7 @@ export async function* keysLike(connection: Connection, pattern: string): AsyncG
   } while (cursor !== '0')
 }
 
-const KINDS = ['events', 'disclosures', 'index', 'limit', 'record', 'head'] as const
+const KINDS = ['disclosures', 'events', 'index', 'limit', 'record', 'head'] as const
 
 /** The order of an archive: kind, then names. Foreign keys come first. */
 function partsOf(key: string): readonly string[] {
@@ -115,14 +127,14 @@ function* grouped(keys: readonly string[], pace: Pace): Generator<Group> {
 
 async function* dumpGroup(
   connection: Connection,
-  names: PartitionKeys,
+  { names, first }: Ends & { readonly names: PartitionKeys },
   { kind, keys }: Group,
   pace: Pace,
 ): AsyncGenerator<DumpEntry> {
   if (kind === 'unknown')
     for (const key of keys) yield fault('S16', `the key ${shown(key)} does not belong to the store`)
   else if (kind === 'events') yield* dumpEvents(connection, names)
-  else if (kind === 'disclosures') yield* strayDisclosures(connection, names)
+  else if (kind === 'disclosures') yield* dumpDisclosures(connection, names, first)
   else if (kind === 'index') yield* dumpIndexes(connection, keys)
   else if (kind !== 'head') {
     const values = await readAll(connection, keys)
@@ -160,7 +172,7 @@ export async function* eventPages(
     if (page === undefined) return yield [fault('S06', `${shown(key)} is not a stream of events`)]
     const last = page.at(-1)?.[0] ?? ''
     if (last === '') return
-    const texts = connection.sendCommand(['XRANGE', disclosures, from, last])
+    const texts = connection.sendCommand(['XRANGE', disclosures, page[0]?.[0] ?? '-', last])
     const found = await unlessOfAnotherType<StreamEntry[]>(texts)
     const faults: DumpEntry[] = []
     if (found === undefined) faults.push(fault('S21', `${shown(disclosures)} is not a stream of disclosures`))
@@ -184,26 +196,50 @@ function readEvent([id, fields]: StreamEntry): EventEntry {
   return { kind: 'event', number: Number(number), commitId: fields[1] ?? '', body: fields[3] ?? '' }
 }
 
-/** Reports disclosures without their event, a page at a time (S21). */
-async function* strayDisclosures(
+/** Yields disclosures of deleted events (S22), and reports others without their event (S21). */
+async function* dumpDisclosures(
   connection: Connection,
-  { events, disclosures }: PartitionKeys,
+  names: PartitionKeys,
+  first: number,
 ): AsyncGenerator<DumpEntry> {
-  for (let from = '-'; ;) {
-    const page = (await connection.sendCommand([
-      'XRANGE',
-      disclosures,
-      from,
-      '+',
-      'COUNT',
-      String(MOST_AT_ONCE),
-    ])) as StreamEntry[]
-    const [first, last] = [page[0]?.[0], page.at(-1)?.[0]]
-    if (first === undefined || last === undefined) return
-    const range = connection.sendCommand(['XRANGE', events, first, last])
+  for await (const page of disclosurePages(connection, names, '+')) {
+    yield* before(page, first)
+    const rest = page.filter(([id]) => Number.parseInt(id, 10) >= first)
+    const [from, to] = [rest[0]?.[0], rest.at(-1)?.[0]]
+    if (from === undefined || to === undefined) continue
+    const range = connection.sendCommand(['XRANGE', names.events, from, to])
     const known = new Set((await unlessOfAnotherType<StreamEntry[]>(range))?.map(([id]) => id))
-    for (const [id] of page)
+    for (const [id] of rest)
       if (!known.has(id)) yield fault('S21', `event ${id} is missing, but its disclosures are there`)
+  }
+}
+
+/** Pages of the disclosures of deleted events (S22). */
+export async function* pagesBefore(
+  connection: Connection,
+  names: PartitionKeys,
+): AsyncGenerator<DumpEntry[]> {
+  const { first } = await endsOf(connection, names.head)
+  if (first === 1) return
+  for await (const page of disclosurePages(connection, names, `(${first}-0`)) yield before(page, first)
+}
+
+const before = (page: readonly StreamEntry[], first: number): DisclosuresEntry[] =>
+  readDisclosures(page)
+    .filter(({ number }) => number < first)
+    .map((entry) => ({ kind: 'disclosures', ...entry }))
+
+async function* disclosurePages(
+  connection: Connection,
+  { disclosures }: PartitionKeys,
+  to: string,
+): AsyncGenerator<readonly StreamEntry[]> {
+  for (let from = '-'; ;) {
+    const range = ['XRANGE', disclosures, from, to, 'COUNT', String(MOST_AT_ONCE)]
+    const page = await unlessOfAnotherType<StreamEntry[]>(connection.sendCommand(range))
+    const last = page?.at(-1)?.[0]
+    if (page === undefined || last === undefined) return
+    yield page
     from = `(${last}`
   }
 }

@@ -2,7 +2,8 @@
  * Keys in Redis. All keys of a partition share one hash tag. They are therefore on one node, and one script may use
  * them together:
  *
- *     cs:{<partition>}:h               hash: n last event number, t latest time in ms, g generation, w barrier
+ *     cs:{<partition>}:h               hash: n last event number, f first one that is kept (S22),
+ *                                      t latest time in ms, g generation, w barrier
  *     cs:{<partition>}:e               stream of events; the id of an event is its number
  *     cs:{<partition>}:d               stream of disclosures, each with the id of its event (S21)
  *     cs:{<partition>}:r:<type>:<id>   a record, a string: `<revision> <commit id>\n<body>`

@@ -1,6 +1,14 @@
 import type { DumpEntry, Placed } from '../archive.ts'
 import type { Connection } from './connection.ts'
-import { eventPages, keysLike, Pace, readMembers, readValue, unlessOfAnotherType } from './dump.ts'
+import {
+  eventPages,
+  keysLike,
+  Pace,
+  pagesBefore,
+  readMembers,
+  readValue,
+  unlessOfAnotherType,
+} from './dump.ts'
 import { type KeySpace, readKey } from './keys.ts'
 
 /*
@@ -32,6 +40,8 @@ export async function* livePages(connection: Connection, space: KeySpace): Async
       else if (kind === 'index') indexes.push({ key, partition, index: name.name })
       else if (kind === 'events' && isNew(key))
         for await (const page of eventPages(connection, space.of(partition))) yield placed(partition, page)
+      else if (kind === 'disclosures' && isNew(key))
+        for await (const page of pagesBefore(connection, space.of(partition))) yield placed(partition, page)
     }
     yield* valuePages(connection, values, pace)
     yield* indexPages(connection, indexes, isNew)

@@ -51,6 +51,7 @@ class RedisRestore extends RedisArchive implements StoreRestore {
    * (S19).
    */
   readonly #id = randomUUID()
+  readonly #firstNumbers = new Map<string, number>()
   readonly #lastNumbers = new Map<string, number>()
   #partition = ''
   #commands: string[][] = []
@@ -84,6 +85,7 @@ class RedisRestore extends RedisArchive implements StoreRestore {
   async load(partition: string, entry: StoredEntry): Promise<void> {
     if (partition !== this.#partition) await orUnavailable(this.#flush())
     this.#partition = partition
+    if (entry.kind === 'event' && this.#last(partition) === 0) this.#firstNumbers.set(partition, entry.number)
     this.#lastNumbers.set(partition, entry.kind === 'event' ? entry.number : this.#last(partition))
     this.#push(partition, entry)
     if (this.#units >= PIPELINE_UNITS || this.#commands.length >= PIPELINE_COMMANDS)
@@ -100,7 +102,12 @@ class RedisRestore extends RedisArchive implements StoreRestore {
     if (ahead > CLOCK_TOLERANCE_MS)
       throw new WrongPlace(`the server's clock is ${ahead} ms behind the latest time in the backup`)
     for (const [partition, last] of this.#lastNumbers) {
-      const fields = ['t', String(time), 'g', this.#id, ...(last === 0 ? [] : ['n', String(last)])]
+      const first = this.#firstNumbers.get(partition) ?? 1
+      const numbers = [
+        ...(last === 0 ? [] : ['n', String(last)]),
+        ...(first === 1 ? [] : ['f', String(first)]),
+      ]
+      const fields = ['t', String(time), 'g', this.#id, ...numbers]
       await this.connectionOf(partition).sendCommand(['HSET', this.keys.of(partition).head, ...fields])
     }
     await this.#confirm()
@@ -153,7 +160,7 @@ class RedisRestore extends RedisArchive implements StoreRestore {
       this.#commands.push(['XADD', keys.disclosures, `${entry.number}-0`, 'd', entry.disclosures])
       this.#units += entry.disclosures.length
     }
-    this.#units += 'body' in entry ? entry.body.length : command.length * 50
+    this.#units += unitsOf(entry, command)
   }
 
   async #flush(): Promise<void> {
@@ -217,8 +224,15 @@ function unfinished(): WrongPlace {
   return new WrongPlace('another restore into this store is under way, or was broken off')
 }
 
+const unitsOf = (entry: StoredEntry, command: readonly string[]): number => {
+  if ('body' in entry) return entry.body.length
+  return 'text' in entry ? entry.text.length : command.length * 50
+}
+
 function commandOf(keys: PartitionKeys, entry: StoredEntry): string[] {
   switch (entry.kind) {
+    case 'disclosures':
+      return ['XADD', keys.disclosures, `${entry.number}-0`, 'd', entry.text]
     case 'event':
       return ['XADD', keys.events, `${entry.number}-0`, 'c', entry.commitId, 'b', entry.body]
     case 'index':

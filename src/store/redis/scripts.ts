@@ -31,7 +31,7 @@ end
 `
 
 /**
- * One commit (S01, S03, S06, S08, S10, S14, S15, S17, S18, S19). All guards are checked before the first write.
+ * One commit (S01, S03, S06, S08, S10, S14, S15, S17, S18, S19, S21, S22). All guards are checked before the first write.
  * The time is the server's, but never before the partition's latest time (S12). The script defines rarely used
  * functions only on demand. Redis runs the whole text each time, and defining a function costs more than calling it.
  *
@@ -47,7 +47,7 @@ end
  *     l key windowMs amount atMost | s key windowMs amount atMost shareKey
  *     p key channel body | d key channel | i key score member | x key member | m key
  *     c key windowMs at amount guarded('1'|'0')
- *     e body | o key disclosures (of the event before) | f key number
+ *     e body | o key disclosures (of the event before) | f key number | t key before
  *
  * If a message cannot be published, only the message is lost; the commit remains. Callers re-read.
  *
@@ -220,6 +220,14 @@ while ARGV[i] do
     elseif op == 'f' then
       call('XDEL', key, ARGV[i + 2] .. '-0')
       i = i + 3
+    elseif op == 't' then
+      local newest = last > 0 and last or num(seen[2] or '0')
+      local first = math.min(num(ARGV[i + 2]), newest)
+      if first > num(call('HGET', head, 'f') or '1') then
+        call('XTRIM', key, 'MINID', int(first) .. '-0')
+        call('HSET', head, 'f', int(first))
+      end
+      i = i + 3
     elseif op == 'm' then
       if events > 0 then call('ZADD', key, int(first), ARGV[3]) end
       i = i + 2
@@ -320,7 +328,7 @@ const RIGHTS = `${READS}
 local key, missing = ARGV[1] .. ':{t}:h', {}
 for _, command in ipairs({
   { 'GET', key }, { 'GETRANGE', key, '0', '1' }, { 'SET', key, '' }, { 'DEL', key }, { 'HGET', key, 'n' }, { 'HMGET', key, 'n' }, { 'HSET', key, 'n', '1' },
-  { 'XADD', key, '1-0', 'c', '' }, { 'XDEL', key, '1-0' }, { 'ZADD', key, '1', 'm' }, { 'ZREM', key, 'm' }, { 'ZCOUNT', key, '1', '1' }, { 'ZRANGE', key, '1', '1' },
+  { 'XADD', key, '1-0', 'c', '' }, { 'XDEL', key, '1-0' }, { 'XTRIM', key, 'MINID', '1-0' }, { 'ZADD', key, '1', 'm' }, { 'ZREM', key, 'm' }, { 'ZCOUNT', key, '1', '1' }, { 'ZRANGE', key, '1', '1' },
   { 'SPUBLISH', ARGV[1] .. ':{t}:w', '' }, { 'EVALSHA', '', '1', key }, { 'INFO', 'replication' }, { 'TIME' },
   { 'XRANGE', key, '-', '+' }, unpack(ARGV[2] == 'confirmed' and { { 'WAIT', '1', '1' } } or {}),
 }) do

@@ -162,6 +162,12 @@ class RedisStore implements Store {
     return readEvents(await this.#read(key, ['XRANGE', key, `${after + 1}-0`, '+', 'COUNT', String(limit)]))
   }
 
+  async firstEvent(partition: string): Promise<number> {
+    checkPartition(partition)
+    const { head } = this.#keys.of(partition)
+    return Number((await this.#read(head, ['HGET', head, 'f'])) ?? 1)
+  }
+
   async disclosures(partition: string, after: number, last: number): Promise<StoredDisclosures[]> {
     checkPartition(partition)
     checkCount('after', after)

@@ -1,4 +1,4 @@
-import { type Store, StoreIndeterminate, StoreUnavailable } from '../../store/store.ts'
+import { overriding, type Store, StoreIndeterminate, StoreUnavailable } from '../../store/store.ts'
 import type { LabelsOf } from '../../metrics/table.ts'
 
 /** A finished call of the store. */
@@ -23,23 +23,17 @@ export function observeStore(store: Store, observe: (call: StoreCall) => void): 
     // returns the original promise, because the caller must not wait for the observer
     return call
   }
-  return {
-    durability: store.durability,
-    now: () => store.now(),
+  return overriding(store, {
     get: (...asked) => observed('get', store.get(...asked)),
     range: (...asked) => observed('range', store.range(...asked)),
     count: (...asked) => observed('count', store.count(...asked)),
     charged: (...asked) => observed('charged', store.charged(...asked)),
     events: (...asked) => observed('events', store.events(...asked)),
+    firstEvent: (...asked) => observed('first_event', store.firstEvent(...asked)),
     disclosures: (...asked) => observed('disclosures', store.disclosures(...asked)),
     epoch: (...asked) => observed('epoch', store.epoch(...asked)),
-    watch: (...asked) => store.watch(...asked),
-    commit: (...asked) => store.commit(...asked),
     claimDue: (...asked) => observed('claim_due', store.claimDue(...asked)),
-    health: () => store.health(),
-    shortOfRoom: () => store.shortOfRoom(),
-    close: () => store.close(),
-  }
+  })
 }
 
 /** Returns the label value for the error of a failed call. */

@@ -32,6 +32,7 @@ function openGroupCommit({ leftNothing = true, nearlyFull = false } = {}) {
       head: () => ({ revision: 0, commitId: '' }),
       score: () => undefined,
       window: () => undefined,
+      firstNumber: () => 1,
       lastNumber: () => 0,
       due: () => [],
     },

@@ -27,7 +27,7 @@ const OF_THREADS = ['record thread', 'record revision', 'record comments', 'inde
 /** Threads of the whole retention, and the evidence of that time, need room. */
 export function judgeRetention(
   { kinds }: StoreSizes,
-  { threads_ms }: Retention,
+  { threads_ms }: Pick<Retention, 'threads_ms'>,
   roomBytes: number,
 ): Finding[] {
   const count = kinds['record thread']?.count ?? 0

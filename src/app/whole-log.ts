@@ -1,0 +1,80 @@
+import { overriding, type Store, type StoredEvent, StoreUnavailable } from '../store/store.ts'
+import { WIDTH } from '../tiles/layout.ts'
+import { readRecords } from '../tiles/log.ts'
+import { BadTile, PlaceUnavailable } from '../tiles/place.ts'
+import type { Places } from './tiles.ts'
+
+/*
+ * The log as a whole. Its first records may be only in tiles, because the store keeps the records of some days
+ * (`retention: { log_in_store }`). Readers see one log.
+ */
+
+/** Bundles in memory: a reader who goes through the log reads each in several pages. */
+const MOST_BUNDLES = 4
+
+/**
+ * The store with the whole log. `events` reads records that left the store from their tiles. Tiles have no commit ids,
+ * so the commit id of such a record is empty.
+ */
+export function storeOfWholeLog(store: Store, places: Places | undefined): Store {
+  const tiles = new EarlierRecords(places)
+  return overriding(store, {
+    async events(partition, after, limit) {
+      const kept = await store.events(partition, after, limit)
+      const first = kept[0]?.number ?? 0
+      if (first <= after + 1) return kept
+      const earlier = await tiles.read(partition, { after, before: first, limit })
+      return [...earlier, ...kept.slice(0, limit - earlier.length)]
+    },
+  })
+}
+
+interface Range {
+  readonly after: number
+  /** The number of the first record that the store has. */
+  readonly before: number
+  readonly limit: number
+}
+
+/** Records that left the store, in their tiles. */
+export class EarlierRecords {
+  readonly #places: Places | undefined
+  /** Full bundles never change. */
+  readonly #bundles = new Map<string, readonly Buffer[]>()
+
+  constructor(places: Places | undefined) {
+    this.#places = places
+  }
+
+  /** @throws StoreUnavailable when the tiles are off, do not answer, or lack the records */
+  async read(tenant: string, { after, before, limit }: Range): Promise<StoredEvent[]> {
+    const events: StoredEvent[] = []
+    const end = Math.min(before - 1, after + limit)
+    for (let at = after; at < end;) {
+      const index = Math.floor(at / WIDTH)
+      const records = await this.#bundle(tenant, index)
+      const some = records.slice(at - index * WIDTH, end - index * WIDTH)
+      for (const record of some) events.push({ number: ++at, body: record.toString('utf8'), commitId: '' })
+    }
+    return events
+  }
+
+  async #bundle(tenant: string, index: number): Promise<readonly Buffer[]> {
+    const name = `${tenant} ${index}`
+    const known = this.#bundles.get(name)
+    if (known !== undefined) return known
+    const place = this.#places?.of(tenant)
+    const what = `records ${index * WIDTH + 1} to ${(index + 1) * WIDTH} of \`${tenant}\` are only in tiles`
+    if (place === undefined) throw new StoreUnavailable(`${what}, which are off (COUNTERSIGN_TILES)`)
+    try {
+      const records = await readRecords(place, { index, width: WIDTH })
+      for (const oldest of this.#bundles.keys())
+        if (this.#bundles.size >= MOST_BUNDLES) this.#bundles.delete(oldest)
+      this.#bundles.set(name, records)
+      return records
+    } catch (error) {
+      if (!(error instanceof BadTile || error instanceof PlaceUnavailable)) throw error
+      throw new StoreUnavailable(`${what}: ${error.message}`, { cause: error })
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import type { StoredEvent } from '../../store/store.ts'
+import { WIDTH } from '../../tiles/layout.ts'
+import { readRecords } from '../../tiles/log.ts'
+import { BadTile } from '../../tiles/place.ts'
+import { TilesStopped } from '../../tiles/stops.ts'
+import type { Deps } from '../core/deps.ts'
+import { read, unchanged } from '../core/records.ts'
+import { storeCall, transact } from '../core/transact.ts'
+import { HEAD, publishedAt, timeOf, type Tiles } from './publish-tiles.ts'
+
+/**
+ * Removes the oldest bundle of a tenant's log from the store, if its records are old enough (`retention: { log_in_store
+ * }`). Each of them is read back from the tiles first. The last published record stays in the store, because the next
+ * checkpoint continues after it.
+ *
+ * @returns true when more may be removed at once
+ * @throws TilesStopped when the tiles are damaged; PlaceUnavailable; GatewayError of the store
+ */
+export async function removePublished(deps: Deps, tiles: Tiles, tenant: string): Promise<boolean> {
+  const retention = deps.policies.current()?.retention
+  if (retention === undefined) return false
+  const known = await storeCall(() => read(deps.store, tenant, 'tiles', HEAD))
+  const { size = 0 } = publishedAt(tiles, known) ?? {}
+  const done = (await storeCall(() => deps.store.firstEvent(tenant))) - 1
+  if (size <= done + WIDTH) return false
+  const events = await storeCall(() => deps.store.events(tenant, done, WIDTH))
+  const last = events[WIDTH - 1]
+  if (last === undefined || timeOf(last.body) > deps.store.now() - retention.log_in_store_ms) return false
+  await requireBundle(tiles, tenant, events)
+  await transact(deps, tenant, async () => ({
+    answer: undefined,
+    guards: [unchanged('tiles', HEAD, known)],
+    writes: [{ op: 'trim', before: last.number + 1 }],
+  }))
+  return true
+}
+
+/** Requires the tiles to have these records. @throws TilesStopped */
+async function requireBundle(tiles: Tiles, tenant: string, events: readonly StoredEvent[]): Promise<void> {
+  const place = tiles.placeOf(tenant)
+  const first = events[0]?.number ?? 1
+  const part = { index: Math.floor(first / WIDTH), width: WIDTH }
+  const records = await readRecords(place, part).catch((error: unknown) => {
+    if (!(error instanceof BadTile)) throw error
+    throw new TilesStopped('damaged', error.message, { cause: error })
+  })
+  const isSame = events.every(({ body }, i) => records[i]?.toString('utf8') === body)
+  if (!isSame)
+    throw new TilesStopped(
+      'damaged',
+      `${place.name} has other records than the store, from number ${first} on`,
+    )
+}
