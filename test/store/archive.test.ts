@@ -86,6 +86,9 @@ async function fill(place: Place): Promise<void> {
       events: ['three'],
     })
   }
+  const events = Array.from({ length: 5 }, (_, i) => `${i}`)
+  await committed(store, 'trimmed', { events, disclosures: ['of 1', undefined, 'of 3', undefined, 'of 5'] })
+  await committed(store, 'trimmed', { writes: [{ op: 'trim', before: 4 }] })
   await committed(store, 'only records', { writes: [{ op: 'put', type: 't', id: 'i', body: 'b' }] })
   await store.close()
 }
@@ -102,7 +105,7 @@ describe.each(KINDS)('the archive of the %s store', (kind) => {
     await fill(place)
     const archive = await place.archive()
     const partitions = await archive.partitions()
-    expect(partitions).toEqual([...NAMES, 'only records'].sort((a, b) => (a < b ? -1 : 1)))
+    expect(partitions).toEqual([...NAMES, 'only records', 'trimmed'].sort((a, b) => (a < b ? -1 : 1)))
     for (const partition of partitions) {
       const laws = createLawCheck()
       const entries = await dumped(archive, partition)
@@ -110,10 +113,27 @@ describe.each(KINDS)('the archive of the %s store', (kind) => {
       expect(entries.length).toBe(
         partition === 'only records'
           ? 2
-          : 1 + 4 + 2 * NAMES.length - 1 + 1 + NAMES.length + 2 * NAMES.length - 1,
+          : partition === 'trimmed'
+            ? 5
+            : 1 + 4 + 2 * NAMES.length - 1 + 1 + NAMES.length + 2 * NAMES.length - 1,
       )
     }
     await archive.close()
+  })
+
+  it('returns the disclosures of events that were trimmed, before the others (S22)', async () => {
+    const place = await places.of(kind)
+    await fill(place)
+    const archive = await place.archive()
+    const entries = await dumped(archive, 'trimmed')
+    await archive.close()
+    expect(entries).toMatchObject([
+      { kind: 'head', first: 4, last: 5 },
+      { kind: 'disclosures', number: 1, text: 'of 1' },
+      { kind: 'disclosures', number: 3, text: 'of 3' },
+      { kind: 'event', number: 4, body: '3' },
+      { kind: 'event', number: 5, body: '4', disclosures: 'of 5' },
+    ])
   })
 
   it('returns the data of the store itself', async () => {
@@ -205,6 +225,8 @@ describe.each(PAIRS)('a backup from %s to %s', (one, other) => {
         store.commit('a', commitOf(store, { guards: [{ ...limit, amount: 0, atMost }] }))
       expect([await guarded(held - 1), await guarded(held)]).toMatchObject([{ ok: false }, { ok: true }])
     }
+    expect([await after.firstEvent('trimmed'), (await after.events('trimmed', 0, 9)).length]).toEqual([4, 2])
+    expect(await after.disclosures('trimmed', 0, 4)).toHaveLength(2)
     for (const partition of NAMES)
       expect(await after.epoch(partition)).not.toBe(await before.epoch(partition))
     expect(after.now()).toBeGreaterThanOrEqual(Number(/"time":(\d+)/.exec(first)?.[1]))

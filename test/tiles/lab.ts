@@ -6,6 +6,8 @@ import { signingKeyOf } from '../../src/domain/checkpoint.ts'
 import type { Deps } from '../../src/gateway/core/deps.ts'
 import { type LogIdentity, makeCheckpoint } from '../../src/gateway/jobs/checkpoints.ts'
 import { publishTiles } from '../../src/gateway/jobs/publish-tiles.ts'
+import { removePublished } from '../../src/gateway/jobs/remove-published.ts'
+import type { ExplainingSnapshot } from '../../src/policy/evaluate/explanation.ts'
 import type { Config } from '../../src/settings/config.ts'
 import type { Store } from '../../src/store/store.ts'
 import { directoryPlace } from '../../src/tiles/directory/directory-place.ts'
@@ -28,6 +30,8 @@ export class Lab {
   readonly directory = mkdtempSync(join(tmpdir(), 'countersign-tiles-'))
   now = START
   identity = IDENTITY
+  /** How long records of evidence stay in the store, ms. */
+  logInStoreMs = Infinity
   /** The address of the places, as the settings name it. */
   address = 'tiles'
   wrap: (place: Place) => Place = (place) => place
@@ -50,7 +54,10 @@ export class Lab {
     const random = randomSource()
     return depsOf({ storeDeadline: 30_000 } as Config, {
       store,
-      policies: { current: () => undefined, status: () => ({}) },
+      policies: {
+        current: () => ({ retention: { log_in_store_ms: this.logInStoreMs } }) as ExplainingSnapshot,
+        status: () => ({}),
+      },
       random,
       nextCommitId: commitIds(random),
       commitmentSecret: random(32),
@@ -98,6 +105,13 @@ export class Lab {
 
   async publish(from = 'data', stop = new AbortController().signal): Promise<void> {
     await publishTiles(await this.on(from), this.tiles, TENANT, stop)
+  }
+
+  /** Removes what may leave the store. Returns the number of the first record that stays. */
+  async remove(from = 'data'): Promise<number> {
+    const deps = await this.on(from)
+    while (await removePublished(deps, this.tiles, TENANT));
+    return deps.store.firstEvent(TENANT)
   }
 
   async dispose(): Promise<void> {

@@ -5,7 +5,7 @@ import { BadTile } from '../../tiles/place.ts'
 import { TilesStopped } from '../../tiles/stops.ts'
 import type { Deps } from '../core/deps.ts'
 import { read, unchanged } from '../core/records.ts'
-import { storeCall, transact } from '../core/transact.ts'
+import { type Plan, storeCall, transact } from '../core/transact.ts'
 import { HEAD, publishedAt, timeOf, type Tiles } from './publish-tiles.ts'
 
 /**
@@ -19,21 +19,28 @@ import { HEAD, publishedAt, timeOf, type Tiles } from './publish-tiles.ts'
 export async function removePublished(deps: Deps, tiles: Tiles, tenant: string): Promise<boolean> {
   const retention = deps.policies.current()?.retention
   if (retention === undefined) return false
-  const known = await storeCall(() => read(deps.store, tenant, 'tiles', HEAD))
-  const { size = 0 } = publishedAt(tiles, known) ?? {}
   const done = (await storeCall(() => deps.store.firstEvent(tenant))) - 1
-  if (size <= done + WIDTH) return false
+  const known = await storeCall(() => read(deps.store, tenant, 'tiles', HEAD))
+  if (!isBelowLast(tiles, known, done + WIDTH)) return false
   const events = await storeCall(() => deps.store.events(tenant, done, WIDTH))
   const last = events[WIDTH - 1]
   if (last === undefined || timeOf(last.body) > deps.store.now() - retention.log_in_store_ms) return false
   await requireBundle(tiles, tenant, events)
-  await transact(deps, tenant, async () => ({
-    answer: undefined,
-    guards: [unchanged('tiles', HEAD, known)],
-    writes: [{ op: 'trim', before: last.number + 1 }],
-  }))
-  return true
+  const { answer } = await transact(deps, tenant, async (): Promise<Plan<boolean>> => {
+    const now = await read(deps.store, tenant, 'tiles', HEAD)
+    if (!isBelowLast(tiles, now, last.number)) return { answer: false }
+    return {
+      answer: true,
+      guards: [unchanged('tiles', HEAD, now)],
+      writes: [{ op: 'trim', before: last.number + 1 }],
+    }
+  })
+  return answer
 }
+
+/** True for the number of a published record that is not the last one. */
+const isBelowLast = (tiles: Tiles, known: Parameters<typeof publishedAt>[1], number: number): boolean =>
+  number < (publishedAt(tiles, known)?.size ?? 0)
 
 /** Requires the tiles to have these records. @throws TilesStopped */
 async function requireBundle(tiles: Tiles, tenant: string, events: readonly StoredEvent[]): Promise<void> {

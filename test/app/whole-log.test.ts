@@ -1,0 +1,116 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openPlaces } from '../../src/app/tiles.ts'
+import { EarlierRecords } from '../../src/app/whole-log.ts'
+import { checkStore } from '../../src/gateway/integrity/store.ts'
+import type { Config } from '../../src/settings/config.ts'
+import { SETTINGS } from '../../src/settings/settings.ts'
+import type { StoreArchive } from '../../src/store/archive.ts'
+import { WIDTH } from '../../src/tiles/layout.ts'
+import {
+  approved,
+  type Approved,
+  edited,
+  type EvidenceLine,
+  HOUR,
+  openWorld,
+  REVIEWED,
+  until,
+  type World,
+} from '../gateway-fixture.ts'
+import { type Place, Places } from '../store/places.ts'
+import { Listener } from '../stream-listener.ts'
+
+/** A gateway whose first records of evidence are only in tiles, as every reader sees it. */
+const places = new Places()
+afterAll(() => places.dispose())
+
+let place: Place
+let world: World
+let one: Approved
+let before: EvidenceLine[]
+let tiles: string
+let isWhole: boolean
+beforeEach(() => {
+  tiles = mkdtempSync(join(tmpdir(), 'countersign-tiles-'))
+  isWhole = true
+})
+afterEach(async () => {
+  if (isWhole) await world.close()
+  rmSync(tiles, { recursive: true, force: true })
+})
+
+async function begin(kind: Place['kind']): Promise<void> {
+  place = await places.of(kind)
+  world = await openWorld({
+    openStore: (clock) => place.open(clock),
+    files: edited('routing.yaml', 'levels:', 'retention: { log_in_store: 1d }\nlevels:'),
+    config: { tiles: SETTINGS.tiles.parse(`file:${tiles}`) },
+    tilesEveryMs: 1,
+    checkpointEveryMs: 1,
+  })
+  const agent = await world.agent()
+  one = await approved(agent, await world.reviewer('ann'))
+  await agent.submit(one.task, { tool_name: 'private', payload: {} })
+  for (let i = 0; i < WIDTH; i++) await agent.submit('t', { tool_name: 't', payload: {} })
+  before = await world.evidence()
+  world.clock.advance(25 * HOUR)
+  await until(async () => (await world.app.deps.store.firstEvent('acme')) === WIDTH + 1)
+}
+
+async function findings(archive: StoreArchive): Promise<readonly string[]> {
+  const address = SETTINGS.tiles.parse(`file:${tiles}`)
+  const earlier = new EarlierRecords(
+    await openPlaces(address, { store: SETTINGS.store.parse(place.address) } as Config),
+  )
+  const { findings } = await checkStore(archive, (tenant, range) => earlier.read(tenant, range))
+  await archive.close()
+  return findings.map(({ law, what }) => `${law} ${what}`)
+}
+
+describe.each(['embedded', 'redis'] as const)('a log that begins in tiles, on the %s store,', (kind) => {
+  it('is one log for every reader', async () => {
+    await begin(kind)
+    const now = await world.evidence()
+    expect(now.slice(0, before.length)).toEqual(before)
+    expect(now.filter(({ disclosures }) => disclosures !== undefined).length).toBeGreaterThan(0)
+    expect(await world.evidence('acme', 3)).toEqual(now.slice(3))
+    const ann = await world.reviewer('ann')
+    const { evidence } = (await ann.show(one.thread)).body
+    expect(evidence.map(({ type }) => type)).toEqual([
+      'review.pending',
+      'vote.cast',
+      'review.approved',
+      'token.minted',
+    ])
+    const other = await approved(await world.agent(), ann, { payload: REVIEWED })
+    const listener = await Listener.open(ann)
+    await until(() => listener.messages.length > 0)
+    expect(listener.messages[0]).toMatchObject({ event: 'hello', id: (await world.evidence()).length })
+    listener.close()
+    expect(other.thread).not.toBe(one.thread)
+    const { wall } = world.clock
+    const at = wall()
+    await world.stop()
+    expect(await findings(await place.archive({ wall: () => at, monotonic: () => at }))).toEqual([])
+    await world.start()
+  })
+
+  it('is incomplete without its tiles: readers are told, decisions continue, and no check is fine', async () => {
+    await begin(kind)
+    rmSync(tiles, { recursive: true })
+    await world.restart()
+    const answer = await world.admin('GET', 'evidence?tenant=acme&after=0')
+    expect([answer.status, answer.text]).toEqual([503, expect.stringContaining('store_unavailable')])
+    expect(await world.evidence('acme', WIDTH)).not.toEqual([])
+    const agent = await world.agent()
+    expect((await agent.submit('t', { tool_name: 't', payload: {} })).status).toBe(200)
+    const at = world.clock.wall()
+    isWhole = false
+    await world.stop()
+    const archive = await place.archive({ wall: () => at, monotonic: () => at })
+    await expect(findings(archive)).rejects.toThrow(/records 1 to 256 of `acme` are only in tiles/)
+  })
+})
