@@ -15,7 +15,8 @@ import type { Snapshot } from './policy/language/snapshot.ts'
 import { type Sizes, startSizes } from './app/sizes.ts'
 import { siteOfServer, warnOfSite } from './app/site.ts'
 import { openExpectedStore } from './app/store.ts'
-import { openPlaces, type Places, startTiles, tilesAddressOf, type TilesWriter } from './app/tiles.ts'
+import { openPlaces, type Places, tilesAddressOf } from './app/places.ts'
+import { startTiles, tilesOf, type TilesWriter } from './app/tiles.ts'
 import { tracingOf } from './app/tracing.ts'
 import { storeOfWholeLog } from './app/whole-log.ts'
 import { startWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
@@ -23,6 +24,7 @@ import { section } from './settings/section.ts'
 import type { Config } from './settings/settings.ts'
 import type { Checkpointer } from './evidence/checkpointer.ts'
 import type { LogIdentity } from './gateway/jobs/checkpoints.ts'
+import type { Tiles } from './gateway/jobs/publish-tiles.ts'
 import type { AdminKeys } from './gateway/core/admin-keys.ts'
 import type { Deps } from './gateway/core/deps.ts'
 import { issueLink, type Person } from './gateway/auth/login-links.ts'
@@ -227,6 +229,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     log,
     adminKeys: own.adminKeys,
     logIdentity: own.log,
+    tiles: adapters.places && tilesOf(own.log, adapters.places),
     streamBeatMs: parts.streamBeatMs ?? BEAT_MS,
     tracing,
     webhooks: webhooks.ports,
@@ -297,6 +300,7 @@ function serverOf(
     log: Logger
     adminKeys: AdminKeys
     logIdentity: LogIdentity
+    tiles: Tiles | undefined
     streamBeatMs: number
     tracing: Tracing
     webhooks: WebhookPorts
@@ -328,6 +332,7 @@ function serverOf(
     webhooks,
     adminKeys,
     logIdentity,
+    tiles: parts.tiles,
     settings: parts.settings,
     ...singleSignOnOf(config),
     site,

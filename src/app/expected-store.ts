@@ -61,7 +61,7 @@ async function rootAt(store: Store, tenant: string, size: number): Promise<strin
   return rootOf(tree)
 }
 
-const NOTE = /^countersign\/([^/\n]+)\/([^/\n]+)\n(\d+)\n([A-Za-z0-9+/]{43}=)$/gm
+const NOTE = /^countersign\/([^/\n]+)\/([^/\n]+)(?:\/\d+)?\n(\d+)\n([A-Za-z0-9+/]{43}=)$/gm
 
 /** The checkpoints in a file, as `countersign evidence checkpoint` prints them. */
 function readNotes(path: string): Kept[] {

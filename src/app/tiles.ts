@@ -1,78 +1,25 @@
-import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Deps } from '../gateway/core/deps.ts'
 import type { LogIdentity } from '../gateway/jobs/checkpoints.ts'
 import type { LossWatch } from '../gateway/jobs/loss-watch.ts'
-import { lookAtTiles, publishTiles, type Tiles } from '../gateway/jobs/publish-tiles.ts'
+import { type Behind, lookAtTiles, publishTiles, type Tiles } from '../gateway/jobs/publish-tiles.ts'
 import { removePublished } from '../gateway/jobs/remove-published.ts'
 import { SYSTEM } from '../gateway/core/records.ts'
 import { listTenants } from '../gateway/core/tenants.ts'
-import type { TilesAddress } from '../settings/parsers.ts'
-import { section } from '../settings/section.ts'
-import type { Config } from '../settings/settings.ts'
-import { directoryPlace } from '../tiles/directory/directory-place.ts'
 import type { TilesReadings } from '../telemetry/count/gauges.ts'
 import { readNote, sizeIn } from '../tiles/log.ts'
-import type { Place } from '../tiles/place.ts'
 import { type Stop, TilesStopped } from '../tiles/stops.ts'
 import { saysTrouble } from './outage-log.ts'
+import type { Places } from './places.ts'
 
-/*
- * Opens the place of the tiles, and publishes there in rounds. The package for S3 loads on demand.
- */
+/** Publishes tiles in rounds. */
 
-/** The places of all logs at one address. */
-export interface Places {
-  /** One text for each place, however the settings spell it. */
-  readonly address: string
-  /** True when the files take room on the disk of the store. */
-  readonly onStoreDisk: boolean
-  of(tenant: string): Place
-  close(): void
-}
-
-/** The address of the tiles: that of the settings, or the directory of an embedded store. */
-export function tilesAddressOf({ tiles, store }: Config): TilesAddress {
-  if (tiles !== undefined) return tiles
-  if (store.kind !== 'embedded') return { kind: 'off', shown: 'off' }
-  const path = join(store.path, 'tiles')
-  return { kind: 'directory', path, shown: `file:${path}` }
-}
-
-/** Opens places; undefined when tiles are off. @throws Error when the package for S3 is missing */
-export async function openPlaces(
-  address: TilesAddress,
-  config: Pick<Config, 'tilesEndpoint' | 'tilesRegion' | 'tilesPathStyle' | 'store'>,
-): Promise<Places | undefined> {
-  const { kind, shown } = address
-  if (kind === 'off') return undefined
-  if (kind === 'directory')
-    return {
-      address: `file:${resolve(address.path)}`,
-      onStoreDisk: config.store.kind === 'embedded',
-      of: (tenant) => directoryPlace(join(address.path, tenant)),
-      close: () => undefined,
-    }
-  const { openS3 } = await import('../tiles/s3/s3-place.ts').catch(missingPackage)
-  const { pathStyle, ...options } = section(config as Config, 'tiles')
-  const s3 = openS3({ bucket: address.bucket, ...options, pathStyle: pathStyle === 'true' })
-  const { prefix } = address
-  return {
-    address: shown,
-    onStoreDisk: false,
-    of: (tenant) => s3.place([prefix, tenant].filter((part) => part !== '').join('/')),
-    close: () => s3.close(),
-  }
-}
-
-function missingPackage(cause: unknown): never {
-  if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause
-  throw new Error(
-    'tiles in S3 need the package @aws-sdk/client-s3: install it beside countersign (npm install @aws-sdk/client-s3)',
-    { cause },
-  )
-}
+export const tilesOf = (identity: LogIdentity, places: Places): Tiles => ({
+  identity,
+  address: places.address,
+  placeOf: (tenant, log) => places.of(tenant, log),
+})
 
 /** Publishes the tiles of all tenants while the gateway runs. */
 export interface TilesWriter {
@@ -138,11 +85,7 @@ class Writer implements TilesWriter {
     this.#deps = deps
     this.#places = places
     this.#parts = parts
-    this.#tiles = {
-      identity: parts.identity,
-      address: places.address,
-      placeOf: (tenant) => places.of(tenant),
-    }
+    this.#tiles = tilesOf(parts.identity, places)
     this.#sayTrouble = saysTrouble(parts.log, 'tiles cannot be published now')
     this.#plan()
   }
@@ -219,8 +162,9 @@ class Writer implements TilesWriter {
     const { stop, isDoubtful } = this.#stateOf(tenant)
     if (stop !== undefined && this.#deps.store.now() - stop.at < STOPPED_MS) return false
     this.#noted.delete(tenant)
-    const { since, published, ...behind } = await lookAtTiles(this.#deps, this.#tiles, tenant)
-    const isDue = behind.isDue || (isDoubtful && (await this.#differs(tenant, published)))
+    const behind = await lookAtTiles(this.#deps, this.#tiles, tenant)
+    const { since } = behind
+    const isDue = behind.isDue || (isDoubtful && (await this.#differs(tenant, behind)))
     // only a publication ends the doubt in a place that differs, and the gateway may have to wait for it
     this.#states.set(tenant, isDue ? { since, stop, isDoubtful } : { since, isDoubtful: false })
     if (since !== undefined) this.#noted.add(tenant)
@@ -254,8 +198,8 @@ class Writer implements TilesWriter {
   }
 
   /** True when the place has more or fewer records than were published: the store may have gone back. */
-  async #differs(tenant: string, published: number): Promise<boolean> {
-    const found = await readNote(this.#places.of(tenant))
+  async #differs(tenant: string, { log, published }: Behind): Promise<boolean> {
+    const found = await readNote(this.#places.of(tenant, log))
     return (found === undefined ? 0 : sizeIn(found.note)) !== published
   }
 

@@ -2,7 +2,7 @@ import { overriding, type Store, type StoredEvent, StoreUnavailable } from '../s
 import { WIDTH } from '../tiles/layout.ts'
 import { readRecords } from '../tiles/log.ts'
 import { BadTile, PlaceUnavailable } from '../tiles/place.ts'
-import type { Places } from './tiles.ts'
+import { lastLog, type Places } from './places.ts'
 
 /*
  * The log as a whole. Its first records may be only in tiles, because the store keeps the records of some days
@@ -63,11 +63,11 @@ export class EarlierRecords {
     const name = `${tenant} ${index}`
     const known = this.#bundles.get(name)
     if (known !== undefined) return known
-    const place = this.#places?.of(tenant)
+    const places = this.#places
     const what = `records ${index * WIDTH + 1} to ${(index + 1) * WIDTH} of \`${tenant}\` are only in tiles`
-    if (place === undefined) throw new StoreUnavailable(`${what}, which are off (COUNTERSIGN_TILES)`)
+    if (places === undefined) throw new StoreUnavailable(`${what}, which are off (COUNTERSIGN_TILES)`)
     try {
-      const records = await readRecords(place, { index, width: WIDTH })
+      const records = await readBundle(places, tenant, index)
       for (const oldest of this.#bundles.keys())
         if (this.#bundles.size >= MOST_BUNDLES) this.#bundles.delete(oldest)
       this.#bundles.set(name, records)
@@ -77,4 +77,14 @@ export class EarlierRecords {
       throw new StoreUnavailable(`${what}: ${error.message}`, { cause: error })
     }
   }
+}
+
+/** A bundle of the last log. Its first publication may not have reached the bundle; then the log before has it. */
+async function readBundle(places: Places, tenant: string, index: number): Promise<readonly Buffer[]> {
+  for (let log = await lastLog(places, tenant); ; log--)
+    try {
+      return await readRecords(places.of(tenant, log), { index, width: WIDTH })
+    } catch (error) {
+      if (!(error instanceof BadTile) || log === 1) throw error
+    }
 }

@@ -3,6 +3,7 @@
  * schemas/openapi.json.
  */
 import { Type, type Static } from 'typebox'
+import { LIMITS } from './limits.ts'
 
 export const CheckpointsQuery = Type.Object(
   {
@@ -35,6 +36,30 @@ export const CheckpointList = Type.Object({
   ),
 })
 export type CheckpointList = Static<typeof CheckpointList>
+
+export const LogRequest = Type.Object(
+  {
+    tenant: Type.String({ pattern: '^(_system|[a-z0-9-]{1,32})$' }),
+    reason: Type.String({
+      minLength: 1,
+      maxLength: LIMITS.FREEZE_REASON_CHARS,
+      pattern: '\\S',
+      description: 'Kept as evidence.',
+    }),
+  },
+  { additionalProperties: false },
+)
+export type LogRequest = Static<typeof LogRequest>
+
+export const LogStarted = Type.Object({
+  log: Type.Integer({ description: 'Number of the new log. Its tiles are in a folder of this name.' }),
+  origin: Type.String({ description: 'Name of the new log, and first line of its notes.' }),
+  verifier_key: Type.String({ description: 'C2SP signed-note verifier key of the new log.' }),
+  previous: Type.String({
+    description: 'The last note of the log before. The record `log.started` has it too.',
+  }),
+})
+export type LogStarted = Static<typeof LogStarted>
 
 export const VerifierKeys = Type.Object({
   origin: Type.String({ description: 'Common beginning of the origins of all tenants.' }),

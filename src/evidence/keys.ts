@@ -24,5 +24,5 @@ export function unsigned(note: string, [verifierKey = '']: readonly string[]): s
 
 /** The tenant in the origin of a log. The origin ends with the tenant (docs/decisions/0016-checkpoints.md). */
 export function tenantOf(origin: string | undefined): string | undefined {
-  return /^countersign\/[^/]+\/([^/]+)$/.exec(origin ?? '')?.[1]
+  return /^countersign\/[^/]+\/([^/]+)(?:\/[1-9]\d*)?$/.exec(origin ?? '')?.[1]
 }

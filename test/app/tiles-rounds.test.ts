@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Places, startTiles, type TilesWriter } from '../../src/app/tiles.ts'
+import type { Places } from '../../src/app/places.ts'
+import { startTiles, type TilesWriter } from '../../src/app/tiles.ts'
 import { publishTiles } from '../../src/gateway/jobs/publish-tiles.ts'
 import { WIDTH } from '../../src/tiles/layout.ts'
 import { readNote, sizeIn } from '../../src/tiles/log.ts'

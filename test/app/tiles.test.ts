@@ -1,7 +1,7 @@
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { openPlaces, tilesAddressOf } from '../../src/app/tiles.ts'
+import { openPlaces, tilesAddressOf } from '../../src/app/places.ts'
 import { SYSTEM } from '../../src/gateway/core/records.ts'
 import type { Config } from '../../src/settings/config.ts'
 import { SETTINGS } from '../../src/settings/settings.ts'

@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openPlaces } from '../../src/app/tiles.ts'
+import { openPlaces } from '../../src/app/places.ts'
 import { EarlierRecords } from '../../src/app/whole-log.ts'
+import type { CheckpointList, LogStarted } from '../../src/contract/checkpoint.ts'
 import { checkStore } from '../../src/gateway/integrity/store.ts'
 import type { Config } from '../../src/settings/config.ts'
 import { SETTINGS } from '../../src/settings/settings.ts'
@@ -20,6 +21,7 @@ import {
   until,
   type World,
 } from '../gateway-fixture.ts'
+import { runCli } from '../cli/run.ts'
 import { type Place, Places } from '../store/places.ts'
 import { Listener } from '../stream-listener.ts'
 
@@ -96,6 +98,32 @@ describe.each(['embedded', 'redis'] as const)('a log that begins in tiles, on th
     await world.stop()
     expect(await findings(await place.archive({ wall: () => at, monotonic: () => at }))).toEqual([])
     await world.start()
+  })
+
+  it('continues in a new log, whose tiles have all of it, and whose key verifies it', async () => {
+    await begin(kind)
+    const body = { tenant: 'acme', reason: 'a drill' }
+    const started = await world.admin<LogStarted>('POST', 'logs', { body })
+    expect([started.status, started.body.log]).toEqual([200, 2])
+    const { store } = world.app.deps
+    await until(
+      async () => (await store.get('acme', 'tiles', 'head'))?.body.includes('"log":2,"size":2') ?? 0,
+    )
+    const { body: list } = await world.admin<CheckpointList>('GET', 'checkpoints?tenant=acme')
+    expect([list.origin, list.verifier_key]).toEqual([started.body.origin, started.body.verifier_key])
+    const key = join(tiles, 'key')
+    writeFileSync(key, `${started.body.verifier_key}\n`)
+    const verified = await runCli(['evidence', 'verify', join(tiles, 'acme/2'), '--key', key], { cwd: tiles })
+    expect([verified.code, verified.out]).toEqual([0, expect.stringMatching(/holds +completeness/)])
+    expect((await world.evidence()).at(-1)?.record).toMatchObject({
+      type: 'log.started',
+      details: { previous: expect.stringContaining('/acme\n') as string },
+    })
+    for (const [status, asked] of [
+      [404, { ...body, tenant: 'nobody' }],
+      [400, { tenant: 'acme' }],
+    ] as const)
+      expect((await world.admin('POST', 'logs', { body: asked })).status).toBe(status)
   })
 
   it('is incomplete without its tiles: readers are told, decisions continue, and no check is fine', async () => {

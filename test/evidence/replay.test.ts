@@ -184,12 +184,24 @@ const rebased = (type: 'time.rebased' | 'clock.rebased', tenant: string, seconds
     details: { from: at(seconds), to: at(1) },
   })
 const AHEAD = 150_000_000
+const logStarted = (log: number, details: JsonObject = {}): JsonObject =>
+  record('log.started', {
+    ...plain,
+    by: 'admin:admin',
+    details: {
+      log,
+      origin: `countersign/x/acme/${log}`,
+      previous: `countersign/x/acme${log === 2 ? '' : `/${log - 1}`}\n7\n`,
+      ...details,
+    },
+  })
 
 const POSSIBLE: readonly [string, JsonObject[]][] = [
   [
     'calls after the time of the store was set back',
     [decided('allow'), rebased('time.rebased', 'acme', AHEAD), decided('reject')],
   ],
+  ['calls in three logs', [decided('allow'), logStarted(2), decided('allow'), logStarted(3)]],
   ['calls decided at once', [decided('allow'), decided('reject')]],
   ['approved, collected, redeemed', [...REDEEMED, refused('used')]],
   [
@@ -588,6 +600,18 @@ describe('an impossible history', () => {
     ['an approval without its vote', WITHOUT(1), 'the vote that caused it is not the previous record'],
     ['a proof without an approval', WITHOUT(2), 'its thread was pending_review at that time'],
     ['a redemption without its proof', WITHOUT(3), 'its token was never minted'],
+    ['a log that skips one', [logStarted(3)], 'log 1 was the last one'],
+    ['a log that began before', [logStarted(2), logStarted(2)], 'log 2 was the last one'],
+    [
+      'a log of another name',
+      [logStarted(2, { origin: 'countersign/x/acme/3' })],
+      'the origin is not that of this log',
+    ],
+    [
+      'a log that follows itself',
+      [logStarted(2, { previous: 'countersign/x/acme/2\n7\n' })],
+      'the note before is one of this log',
+    ],
     ['a thread opened twice', AGAIN(0), 'its thread was opened before'],
     ['a vote cast twice', AGAIN(1), 'the same reviewer has voted on this revision'],
     ['a proof minted twice', AGAIN(3), 'its approval had been collected'],

@@ -11,7 +11,7 @@ import { fsck, FSCK } from './fsck.ts'
 import { IDENTITY, Lab, TENANT } from './lab.ts'
 import { startS3, VERSITYGW } from './versitygw.ts'
 
-const KEY = verifierKey(originOf(IDENTITY, TENANT), IDENTITY.key.public)
+const KEY = verifierKey(originOf(IDENTITY, TENANT, 1), IDENTITY.key.public)
 
 describe.skipIf(FSCK === undefined)("Tessera's fsck", () => {
   let lab: Lab

@@ -21,7 +21,7 @@ const WRITER = fileURLToPath(new URL('writer.mjs', import.meta.url))
 const MOST_RECORDS = 400
 /** A round changes about so many files, and is watched before and after each. */
 const MOST_CHANGES = 16
-const KEY = verifierKey(originOf(IDENTITY, TENANT), IDENTITY.key.public)
+const KEY = verifierKey(originOf(IDENTITY, TENANT, 1), IDENTITY.key.public)
 
 let directory: string
 beforeEach(() => {

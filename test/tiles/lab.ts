@@ -95,12 +95,16 @@ export class Lab {
     while ((await makeCheckpoint(await this.on(to), this.identity, tenant)).more);
   }
 
-  placeAt(address = this.address): Place {
-    return directoryPlace(join(this.directory, address, TENANT))
+  placeAt(log = 1): Place {
+    return directoryPlace(join(this.directory, this.address, TENANT, ...(log === 1 ? [] : [String(log)])))
   }
 
   get tiles() {
-    return { identity: this.identity, address: this.address, placeOf: () => this.wrap(this.placeAt()) }
+    return {
+      identity: this.identity,
+      address: this.address,
+      placeOf: (_: string, log: number) => this.wrap(this.placeAt(log)),
+    }
   }
 
   async publish(from = 'data', stop = new AbortController().signal): Promise<void> {

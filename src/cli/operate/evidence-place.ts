@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { openPlaces, tilesAddressOf } from '../../app/tiles.ts'
+import { openPlaces, tilesAddressOf } from '../../app/places.ts'
 import { tilesAddress } from '../../settings/parsers.ts'
 import { CHECKPOINT } from '../../tiles/layout.ts'
 import { readNote, sizeIn } from '../../tiles/log.ts'

@@ -35,6 +35,11 @@ export const EVIDENCE = command({
       needs: ['tenant'],
       says: 'Prints the key that verifies checkpoints. Keep it too, once, when the log is new.',
     },
+    'new-log': {
+      needs: ['tenant', 'reason'],
+      says: `Starts a new log when the tiles of the last contradict the store, or are lost. It has the same records, and
+        another key and place. Evidence keeps the last note of the log before.`,
+    },
     verify: {
       operands: 'FILE|PLACE',
       needs: ['key'],
@@ -62,6 +67,7 @@ export const EVIDENCE = command({
   },
   flags: {
     tenant: { takes: 'TENANT', says: 'the tenant whose evidence it is' },
+    reason: { takes: 'TEXT', says: 'why; kept as evidence' },
     after: { takes: 'NUMBER', default: '0', says: 'begins after this record' },
     disclosures: { says: 'adds the values and texts that evidence has a commitment to' },
     field: { takes: 'FIELD', says: 'only calls with a value in this field, with their disclosures' },
@@ -79,7 +85,7 @@ export const EVIDENCE = command({
     json: { common: true, says: 'prints the answer as JSON' },
   },
   notes: `PLACE is the log of one tenant as tiles: a directory, or s3://BUCKET/PREFIX with the settings COUNTERSIGN_TILES_...
-export, checkpoint and key need COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE. verify and verify-proof
+export, checkpoint, key and new-log need COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE. verify and verify-proof
 exit 3 if the check fails.`,
 })
 
@@ -99,6 +105,7 @@ export async function evidence(args: readonly string[]): Promise<void> {
     export: () => (file === '' ? exportAll(tenant, values) : exportTiles(file, values)),
     checkpoint: () => newest('checkpoint', tenant, values),
     key: () => newest('key', tenant, values),
+    'new-log': () => startLog(tenant, values),
   }
   return run[subcommand]()
 }
@@ -162,6 +169,16 @@ async function newest(what: 'checkpoint' | 'key', tenant: string, { url, json }:
   const [checkpoint] = answer.checkpoints
   if (checkpoint === undefined) throw new CliFailure(`no evidence of \`${tenant}\` has been signed yet`)
   process.stdout.write(checkpoint.note)
+}
+
+async function startLog(tenant: string, { url, json, reason = '' }: Values): Promise<void> {
+  const reach = reachAsAdmin(url)
+  const started = await createApi(reach.url, reach.key).start_log({ body: { tenant, reason } })
+  if (json) return console.log(jsonOf(started))
+  console.log(
+    `${tenant} has log ${started.log} now, ${started.origin}, with this key:\n${started.verifier_key}`,
+  )
+  console.error('give auditors the key, and the tiles of the log before: both logs are evidence')
 }
 
 function verify(file: string, values: Values): Promise<void> {

@@ -28,6 +28,7 @@ export async function exportStore(config: Config, file: string): Promise<void> {
   )
   console.log(`wrote ${file}: ${counted(totals)}`)
   for (const line of listed(totals)) console.log(line)
+  warnOfTiles(totals, 'keep a copy of them beside the backup')
 }
 
 async function exportToStandardOutput(config: Config): Promise<void> {
@@ -42,6 +43,7 @@ async function exportToStandardOutput(config: Config): Promise<void> {
     ),
   )
   console.error(`wrote ${counted(totals)}`)
+  warnOfTiles(totals, 'keep a copy of them beside the backup')
 }
 
 async function fromArchive<T>(config: Config, use: (archive: StoreArchive) => Promise<T>): Promise<T> {
@@ -71,6 +73,7 @@ export async function restoreStore(config: Config, file: string, options: Restor
   console.log(`restored into ${config.store.shown}, read back and compared: ${counted(totals)}`)
   for (const line of listed(totals)) console.log(line)
   console.log('every earlier approval and proof is void; waiting threads can still be decided')
+  warnOfTiles(totals, 'bring them to the place of COUNTERSIGN_TILES before a gateway starts')
 }
 
 /**
@@ -90,10 +93,19 @@ function listed(totals: readonly Totals[]): string[] {
   const lines = totals
     .slice(0, MOST_LISTED)
     .map(
-      ({ partition, last, records, index, limits }) =>
-        `  ${JSON.stringify(partition).slice(1, -1)}: evidence 1 to ${last}, ${records} records, ${index} index entries, ${limits} limits`,
+      ({ partition, last, events, records, index, limits }) =>
+        `  ${JSON.stringify(partition).slice(1, -1)}: evidence ${firstOf({ last, events })} to ${last}, ${records} records, ${index} index entries, ${limits} limits`,
     )
   return totals.length > MOST_LISTED ? [...lines, `  ... and ${totals.length - MOST_LISTED} more`] : lines
+}
+
+/** The number of the first record; 1 in a partition without evidence. */
+const firstOf = ({ last, events }: Pick<Totals, 'last' | 'events'>): number => Math.max(1, last - events + 1)
+
+/** Says that a backup does not have all evidence. */
+function warnOfTiles(totals: readonly Totals[], what: string): void {
+  if (totals.some((one) => firstOf(one) > 1))
+    console.error(`earlier evidence is only in tiles, which are not part of a backup: ${what}`)
 }
 
 function counted(totals: readonly Totals[]): string {

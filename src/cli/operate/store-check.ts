@@ -1,5 +1,5 @@
 import { openArchive } from '../../app/store.ts'
-import { openPlaces, tilesAddressOf } from '../../app/tiles.ts'
+import { openPlaces, tilesAddressOf } from '../../app/places.ts'
 import { EarlierRecords } from '../../app/whole-log.ts'
 import { type Config } from '../../settings/config.ts'
 import { type CheckReport, checkStore } from '../../gateway/integrity/store.ts'

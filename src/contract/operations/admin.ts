@@ -113,6 +113,15 @@ export const ADMIN = {
     },
     refusals: ['not_found', 'outcome_unknown'],
   },
+  start_log: {
+    method: 'POST',
+    path: '/api/admin/logs',
+    access: 'adminKey',
+    summary: 'Start a new log of the evidence of a tenant, when its tiles contradict the store',
+    body: 'LogRequest',
+    answers: { 200: 'LogStarted' },
+    refusals: ['not_found', 'outcome_unknown'],
+  },
   list_checkpoints: {
     method: 'GET',
     path: '/api/admin/checkpoints',

@@ -7,6 +7,7 @@ import {
   keyIssued,
   keyRevoked,
   linkIssued,
+  logStarted,
   rebased,
   sessionEnded,
   sessionOpened,
@@ -115,6 +116,19 @@ export const ACCESS = {
       old_key_until: optional(moment('the end of the old key')),
     },
     law: alone,
+  }),
+  'log.started': event({
+    of: 'new log of evidence',
+    says: 'was started',
+    by: ['admin'],
+    system: 'too',
+    logged: {
+      log: number('the number of the log'),
+      origin: text('the origin of its checkpoints'),
+      previous: text('the last note of the log before it'),
+    },
+    disclosed: REASON,
+    law: logStarted,
   }),
   'time.rebased': event({
     of: 'time of the store',

@@ -35,6 +35,23 @@ export function keyIssued(ledger: Ledger, { at, details }: ReadEvent<KeyIssued>)
   ledger.keys.set(holder, { hash: key_hash, old: { hash: before.hash, until: over } })
 }
 
+interface LogDetails {
+  readonly log: number
+  readonly origin: string
+  readonly previous: string
+}
+
+/** Each log is numbered, and names the one before it. */
+export function logStarted(
+  ledger: Ledger,
+  { details: { log, origin, previous } }: ReadEvent<LogDetails>,
+): void {
+  requireThat(log === ledger.log + 1, `log ${ledger.log} was the last one`)
+  requireThat(origin.endsWith(`/${log}`), 'the origin is not that of this log')
+  requireThat(previous.split('\n', 1)[0] !== origin, 'the note before is one of this log')
+  ledger.log = log
+}
+
 export function keyRevoked(ledger: Ledger, { details }: ReadEvent<KeyDetails>): void {
   const holder = holderIn(details)
   requireThat(ledger.keys.get(holder)?.hash === details.key_hash, 'no holder had this key')

@@ -41,6 +41,8 @@ export interface Ledger {
   /** The number up to which disclosures expired. */
   expired: number
   legalHolds: LegalHolds<LedgerLegalHold>
+  /** The number of the last log that was started. */
+  log: number
   /** The number of records so far. */
   records: number
   /** The previous record. */
@@ -158,6 +160,7 @@ export function emptyLedger(): Ledger {
     freezes: NEVER_FROZEN,
     expired: 0,
     legalHolds: NO_LEGAL_HOLDS,
+    log: 1,
     records: 0,
     allowed: 0,
     rejected: 0,

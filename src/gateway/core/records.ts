@@ -48,6 +48,11 @@ export interface Records {
   readonly erased: Disclosures
   /** The first of equal waiting calls, by their common key (src/gateway/thread/equal-calls.ts). */
   readonly asked: { readonly thread_id: string }
+  /**
+   * One record per tenant, `all`, once a second log was started: its number, and the number of records that earlier logs
+   * had signed. Checkpoints of more records are of this log.
+   */
+  readonly log: { readonly number: number; readonly signed: number }
   /** By SHA-256 of the proof. */
   readonly token: ApprovalToken
   /** By `<agent>/<task>/<SHA-256 of the Idempotency-Key>`. */
@@ -239,6 +244,8 @@ export interface CheckpointRecord {
 export interface TilesRecord {
   /** The address of the tiles. Another address has its own size. */
   readonly place: string
+  /** The number of the log; absent for the first. Another log has its own size. */
+  readonly log?: number
   /** The number of records that are published there. It never falls. */
   readonly size: number
   /** The size before that, whose partial tiles may remain. */

@@ -7,10 +7,12 @@ import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../../domain/merkle.
 import type { Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
+import { ALL } from '../core/expiry-index.ts'
+import { logOf } from '../core/log-number.ts'
 import { FIRST_PAGE, nextPageSize } from '../core/page-size.ts'
 import { type CheckpointRecord, put, read, remove, unchanged } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
-import { type Plan, readConfirmed, transact } from '../core/transact.ts'
+import { type Plan, readConfirmed, storeCall, transact } from '../core/transact.ts'
 import type { LossWatch } from './loss-watch.ts'
 
 /**
@@ -42,7 +44,9 @@ export interface Made {
 
 const UNWATCHED = { least: () => ({ signed: 0, written: 0 }), requireReached: () => undefined }
 
-export const originOf = ({ name }: LogIdentity, tenant: string): string => `countersign/${name}/${tenant}`
+/** The origin of a log of a tenant (docs/decisions/0016-checkpoints.md). */
+export const originOf = ({ name }: LogIdentity, tenant: string, log: number): string =>
+  `countersign/${name}/${tenant}${log === 1 ? '' : `/${log}`}`
 
 /**
  * Signs the tenant's new evidence. Two instances that sign at the same time sign the same tree, and one commit wins. A
@@ -68,14 +72,18 @@ export async function makeCheckpoint(
     if (tree.size === before.size) return { answer: { ...made, rekeyed: false } }
     const at = deps.store.now()
     const [size, root] = [tree.size, rootOf(tree)]
-    const origin = originOf(identity, tenant)
+    const log = await logOf(deps.store, tenant)
+    const origin = originOf(identity, tenant, log.number)
     const note = signCheckpoint({ origin, size, root, at: isoTime(at) }, identity.key)
     const last = (await read(deps.store, tenant, 'checkpoint', String(before.size)))?.value
-    const ours = verifierKey(origin, identity.key.public)
     const id = String(size)
     return {
-      answer: { ...made, rekeyed: last !== undefined && openCheckpoint(last.note, ours) === undefined },
-      guards: [unchanged('tree', HEAD, known), unchanged('checkpoint', id, undefined)],
+      answer: { ...made, rekeyed: last !== undefined && !isOurs(last.note, identity) },
+      guards: [
+        unchanged('log', ALL, log.version),
+        unchanged('tree', HEAD, known),
+        unchanged('checkpoint', id, undefined),
+      ],
       writes: [
         put('tree', HEAD, tree),
         put('checkpoint', id, { size, root, at, note }),
@@ -85,6 +93,12 @@ export async function makeCheckpoint(
     }
   })
   return answer
+}
+
+/** True for a note of any log that this key signed. */
+function isOurs(note: string, { key }: LogIdentity): boolean {
+  const [origin = ''] = note.split('\n', 1)
+  return openCheckpoint(note, verifierKey(origin, key.public)) !== undefined
 }
 
 async function extended(deps: Deps, tenant: string, tree: MerkleTree): Promise<MerkleTree> {
@@ -130,7 +144,8 @@ export async function listCheckpoints(
   identity: LogIdentity,
   { tenant, before, limit }: CheckpointsQuery,
 ): Promise<CheckpointList> {
-  const origin = originOf(identity, tenant)
+  const { number } = await storeCall(() => logOf(deps.store, tenant))
+  const origin = originOf(identity, tenant, number)
   const bounds = {
     reverse: true,
     limit: Math.min(Number(limit ?? LIMITS.PAGE_ITEMS), LIMITS.PAGE_ITEMS),

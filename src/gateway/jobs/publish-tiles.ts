@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { verifierKey } from '../../domain/checkpoint.ts'
+import { StoreUnavailable } from '../../store/store.ts'
 import { WIDTH } from '../../tiles/layout.ts'
 import { type Place, PlaceUnavailable } from '../../tiles/place.ts'
 import { readNote } from '../../tiles/log.ts'
@@ -8,6 +9,7 @@ import { type Publication, publish, type Published, removeOutgrown } from '../..
 import type { Deps } from '../core/deps.ts'
 import { INDEX } from '../core/indexes.ts'
 import { FIRST_PAGE, nextPageSize } from '../core/page-size.ts'
+import { logOf, type TenantLog } from '../core/log-number.ts'
 import { type CheckpointRecord, put, read, type TilesRecord, unchanged } from '../core/records.ts'
 import { readConfirmed, storeCall, transact } from '../core/transact.ts'
 import { type LogIdentity, originOf } from './checkpoints.ts'
@@ -21,7 +23,7 @@ export interface Tiles {
   readonly identity: LogIdentity
   /** The address of all logs. The same place always has the same. */
   readonly address: string
-  readonly placeOf: (tenant: string) => Place
+  readonly placeOf: (tenant: string, log: number) => Place
 }
 
 export const HEAD = 'head'
@@ -38,6 +40,8 @@ const PAUSE_MS = 2
 
 /** The tiles of a tenant, compared with its signed evidence. */
 export interface Behind {
+  /** The number of the log. */
+  readonly log: number
   /** The number of published records. */
   readonly published: number
   /** The time of the oldest signed record that is not in tiles, ms since 1970; absent if all are. */
@@ -48,26 +52,30 @@ export interface Behind {
 
 /** Compares the tiles of a tenant with its newest checkpoint, by the store alone. */
 export async function lookAtTiles(deps: Deps, tiles: Tiles, tenant: string): Promise<Behind> {
-  const newest = await storeCall(() => newestOf(deps, tenant))
+  const log = await storeCall(() => logOf(deps.store, tenant))
+  const newest = await storeCall(() => newestOf(deps, tenant, log))
   const known = await storeCall(() => read(deps.store, tenant, 'tiles', HEAD))
-  const { size = 0 } = publishedAt(tiles, known) ?? {}
-  if (newest === undefined || newest.size === size) return { published: size, isDue: false }
+  const { size = 0 } = publishedAt(tiles, log, known) ?? {}
+  const found = { log: log.number, published: size }
+  if (newest === undefined || newest.size === size) return { ...found, isDue: false }
   const [oldest] = await storeCall(() => deps.store.events(tenant, size, 1))
   const since = oldest === undefined ? deps.store.now() : timeOf(oldest.body)
   const isFull = Math.floor(newest.size / WIDTH) > Math.floor(size / WIDTH)
-  return { published: size, since, isDue: isFull || deps.store.now() - since >= PARTIAL_AFTER_MS }
+  return { ...found, since, isDue: isFull || deps.store.now() - since >= PARTIAL_AFTER_MS }
 }
 
 /** The time of a record, ms since 1970. */
 export const timeOf = (record: string): number =>
   Date.parse((JSON.parse(record) as { readonly at: string }).at)
 
-/** The published part, if it is at the address of the settings. */
+/** The published part, if it is of this log, and at the address of the settings. */
 export function publishedAt(
   { address }: Tiles,
+  { number }: Pick<TenantLog, 'number'>,
   known: { readonly value: TilesRecord } | undefined,
 ): TilesRecord | undefined {
-  return known?.value.place === address ? known.value : undefined
+  const { place, log = 1 } = known?.value ?? {}
+  return place === address && log === number ? known?.value : undefined
 }
 
 /**
@@ -83,19 +91,20 @@ export async function publishTiles(
   tenant: string,
   stop: AbortSignal,
 ): Promise<boolean> {
-  const lease = await takeLease(deps, tiles, tenant)
+  const log = await storeCall(() => logOf(deps.store, tenant))
+  const lease = await takeLease(deps, tiles, { tenant, log })
   if (lease === undefined) return false
   const { known } = lease
-  const place = tiles.placeOf(tenant)
+  const place = tiles.placeOf(tenant, log.number)
   let done: Done | undefined
   try {
     const [newest] = await readConfirmed(deps, tenant, async () => {
-      const found = await newestOf(deps, tenant)
+      const found = await newestOf(deps, tenant, log)
       return found === undefined ? [] : [found]
     })
     if (newest === undefined) await requireNothing(place)
     else {
-      const work = { tenant, place, newest, lease, stop }
+      const work = { tenant, log, place, newest, lease, stop }
       const { found, ...published } = await publish(await publicationOf(deps, tiles, work))
       // a place that the store does not know may be long: only its end can have partial files
       done =
@@ -124,8 +133,35 @@ async function requireNothing(place: Place): Promise<void> {
     throw new TilesStopped('store_behind', `${place.name} has a log, but the store has signed nothing`)
 }
 
-async function newestOf(deps: Deps, tenant: string): Promise<CheckpointRecord | undefined> {
-  return checkpointIn(deps, tenant, { reverse: true, limit: 1 })
+/** The newest checkpoint of the log. */
+async function newestOf(
+  deps: Deps,
+  tenant: string,
+  { signed }: TenantLog,
+): Promise<CheckpointRecord | undefined> {
+  return checkpointIn(deps, tenant, { min: signed + 1, reverse: true, limit: 1 })
+}
+
+/**
+ * The last note of a tenant's log: that of its place, or the newest in the store. Undefined when nothing was signed.
+ *
+ * @throws GatewayError `store_unavailable` when the place does not answer
+ */
+export async function lastNoteOf(
+  deps: Deps,
+  tiles: Tiles | undefined,
+  tenant: string,
+): Promise<string | undefined> {
+  const log = await storeCall(() => logOf(deps.store, tenant))
+  const placed = await storeCall(async () => {
+    if (tiles === undefined) return undefined
+    return readNote(tiles.placeOf(tenant, log.number)).catch((cause: unknown) => {
+      if (!(cause instanceof PlaceUnavailable)) throw cause
+      throw new StoreUnavailable(`the tiles cannot be read: ${cause.message}`, { cause })
+    })
+  })
+  const newest = await storeCall(() => checkpointIn(deps, tenant, { reverse: true, limit: 1 }))
+  return placed?.note ?? newest?.note
 }
 
 async function checkpointIn(
@@ -146,6 +182,7 @@ interface Lease {
 
 interface Work {
   readonly tenant: string
+  readonly log: TenantLog
   readonly place: Place
   readonly newest: CheckpointRecord
   readonly lease: Lease
@@ -155,16 +192,22 @@ interface Work {
 async function publicationOf(
   deps: Deps,
   { identity }: Tiles,
-  { tenant, place, newest, lease, stop }: Work,
+  { tenant, log, place, newest, lease, stop }: Work,
 ): Promise<Publication> {
-  const verifier = verifierKey(originOf(identity, tenant), identity.key.public)
+  const origin = originOf(identity, tenant, log.number)
+  const verifier = verifierKey(origin, identity.key.public)
   const { note, size } = lease.known
   return {
     place,
     verifier,
     newest: newest.size,
-    removed: (await storeCall(() => deps.store.firstEvent(tenant))) - 1,
-    next: (from) => nextAfter(deps, tenant, newest, from),
+    // the tiles of an earlier log have what left the store before this one
+    removed: log.number === 1 ? (await storeCall(() => deps.store.firstEvent(tenant))) - 1 : 0,
+    next: async (from) => {
+      const next = await nextAfter(deps, { tenant, newest, from: Math.max(from, log.signed) })
+      if (next.note.startsWith(`${origin}\n`)) return next
+      throw new PlaceUnavailable(`an administrator started another log of ${tenant}`)
+    },
     records: (after) => recordsAfter(deps, tenant, after),
     requireLease: async () => {
       if (stop.aborted) throw new PlaceUnavailable('this gateway ends')
@@ -178,9 +221,11 @@ async function publicationOf(
 /** A checkpoint that one publication can reach, or the next one after the records of the place. */
 async function nextAfter(
   deps: Deps,
-  tenant: string,
-  newest: CheckpointRecord,
-  from: number,
+  {
+    tenant,
+    newest,
+    from,
+  }: { readonly tenant: string; readonly newest: CheckpointRecord; readonly from: number },
 ): Promise<CheckpointRecord> {
   if (newest.size <= from + MOST_RECORDS) return newest
   const reachable = { min: from + 1, max: from + MOST_RECORDS, reverse: true, limit: 1 }
@@ -204,13 +249,22 @@ async function* recordsAfter(deps: Deps, tenant: string, after: number): AsyncGe
 }
 
 /** Takes the lease of the tenant's log. Returns undefined while another writer has it. */
-async function takeLease(deps: Deps, tiles: Tiles, tenant: string): Promise<Lease | undefined> {
+async function takeLease(
+  deps: Deps,
+  tiles: Tiles,
+  { tenant, log }: { readonly tenant: string; readonly log: TenantLog },
+): Promise<Lease | undefined> {
   const by = deps.nextId()
   const { answer } = await transact(deps, tenant, async () => {
     const found = await read(deps.store, tenant, 'tiles', HEAD)
     const now = deps.store.now()
     if (isHeld(found?.value.lease, now)) return { answer: undefined }
-    const known = publishedAt(tiles, found) ?? { place: tiles.address, size: 0, before: 0 }
+    const known = publishedAt(tiles, log, found) ?? {
+      place: tiles.address,
+      ...named(log),
+      size: 0,
+      before: 0,
+    }
     const until = now + LEASE_MS
     return {
       answer: { by, until, known },
@@ -220,6 +274,9 @@ async function takeLease(deps: Deps, tiles: Tiles, tenant: string): Promise<Leas
   })
   return answer
 }
+
+/** The first log needs no number. */
+const named = ({ number }: TenantLog): Pick<TilesRecord, 'log'> => (number === 1 ? {} : { log: number })
 
 /** A lease that is longer than any was taken before the clock of the store was set back. */
 const isHeld = (lease: TilesRecord['lease'], now: number): boolean =>
@@ -251,11 +308,10 @@ async function endLease(
     const found = await read(deps.store, tenant, 'tiles', HEAD)
     if (found?.value.lease?.by !== by) return { answer: undefined }
     const { lease: _, ...kept } = known
-    const { place, size } = known
     const now =
-      done === undefined || done.published.size < size
+      done === undefined || done.published.size < known.size
         ? kept
-        : { place, before: done.before, ...done.published }
+        : { ...kept, before: done.before, ...done.published }
     return {
       answer: undefined,
       guards: [unchanged('tiles', HEAD, found)],

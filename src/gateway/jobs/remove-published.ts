@@ -1,10 +1,11 @@
 import type { StoredEvent } from '../../store/store.ts'
 import { WIDTH } from '../../tiles/layout.ts'
 import { readRecords } from '../../tiles/log.ts'
-import { BadTile } from '../../tiles/place.ts'
+import { BadTile, type Place } from '../../tiles/place.ts'
 import { TilesStopped } from '../../tiles/stops.ts'
 import type { Deps } from '../core/deps.ts'
-import { read, unchanged } from '../core/records.ts'
+import { logOf } from '../core/log-number.ts'
+import { read, type TilesRecord, unchanged, type Versioned } from '../core/records.ts'
 import { type Plan, storeCall, transact } from '../core/transact.ts'
 import { HEAD, publishedAt, timeOf, type Tiles } from './publish-tiles.ts'
 
@@ -20,15 +21,18 @@ export async function removePublished(deps: Deps, tiles: Tiles, tenant: string):
   const retention = deps.policies.current()?.retention
   if (retention === undefined) return false
   const done = (await storeCall(() => deps.store.firstEvent(tenant))) - 1
+  const log = await storeCall(() => logOf(deps.store, tenant))
+  const isPublished = (known: Versioned<TilesRecord> | undefined, number: number): boolean =>
+    number < (publishedAt(tiles, log, known)?.size ?? 0)
   const known = await storeCall(() => read(deps.store, tenant, 'tiles', HEAD))
-  if (!isBelowLast(tiles, known, done + WIDTH)) return false
+  if (!isPublished(known, done + WIDTH)) return false
   const events = await storeCall(() => deps.store.events(tenant, done, WIDTH))
   const last = events[WIDTH - 1]
   if (last === undefined || timeOf(last.body) > deps.store.now() - retention.log_in_store_ms) return false
-  await requireBundle(tiles, tenant, events)
+  await requireBundle(tiles.placeOf(tenant, log.number), events)
   const { answer } = await transact(deps, tenant, async (): Promise<Plan<boolean>> => {
     const now = await read(deps.store, tenant, 'tiles', HEAD)
-    if (!isBelowLast(tiles, now, last.number)) return { answer: false }
+    if (!isPublished(now, last.number)) return { answer: false }
     return {
       answer: true,
       guards: [unchanged('tiles', HEAD, now)],
@@ -38,13 +42,8 @@ export async function removePublished(deps: Deps, tiles: Tiles, tenant: string):
   return answer
 }
 
-/** True for the number of a published record that is not the last one. */
-const isBelowLast = (tiles: Tiles, known: Parameters<typeof publishedAt>[1], number: number): boolean =>
-  number < (publishedAt(tiles, known)?.size ?? 0)
-
-/** Requires the tiles to have these records. @throws TilesStopped */
-async function requireBundle(tiles: Tiles, tenant: string, events: readonly StoredEvent[]): Promise<void> {
-  const place = tiles.placeOf(tenant)
+/** Requires the place to have these records. @throws TilesStopped */
+async function requireBundle(place: Place, events: readonly StoredEvent[]): Promise<void> {
   const first = events[0]?.number ?? 1
   const part = { index: Math.floor(first / WIDTH), width: WIDTH }
   const records = await readRecords(place, part).catch((error: unknown) => {

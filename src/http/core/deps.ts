@@ -3,6 +3,7 @@ import type { SettingsView } from '../../contract/admin.ts'
 import type { ErrorCode } from '../../contract/errors.ts'
 import type { Work } from '../../contract/operation.ts'
 import type { LogIdentity } from '../../gateway/jobs/checkpoints.ts'
+import type { Tiles } from '../../gateway/jobs/publish-tiles.ts'
 import type { AdminKeys } from '../../gateway/core/admin-keys.ts'
 import type { Deps } from '../../gateway/core/deps.ts'
 import type { Span, TraceContext } from '../../gateway/core/trace-context.ts'
@@ -31,6 +32,8 @@ export interface HttpDeps {
   readonly settings: SettingsView
   /** The signer of evidence. */
   readonly logIdentity: LogIdentity
+  /** The tiles of evidence; undefined when they are off. */
+  readonly tiles: Tiles | undefined
   readonly webhooks: WebhookPorts
   /** Absent when no traces are recorded. */
   readonly beginSpan?: BeginSpan

@@ -5,6 +5,7 @@ import { explainPolicies } from '../../gateway/admin/explain-policies.ts'
 import { exportEvidence } from '../../gateway/admin/export-evidence.ts'
 import { showRuleFile } from '../../gateway/admin/show-rule-file.ts'
 import { showPolicies } from '../../gateway/admin/show-policies.ts'
+import { startLog } from '../../gateway/admin/start-log.ts'
 import { issueKey, revokeKey } from '../../gateway/auth/keys.ts'
 import { issueLink } from '../../gateway/auth/login-links.ts'
 import { endSessions } from '../../gateway/auth/sign-out.ts'
@@ -59,6 +60,9 @@ export const adminHandlers = (http: HttpDeps): Handlers<typeof ADMIN> => ({
     const lines = exportEvidence(gateway, range, { kind: caller.kind, id: caller.id })
     return answer(200, Readable.from(lines), { 'content-type': 'application/x-ndjson' })
   },
+
+  start_log: async ({ gateway, body }) =>
+    answer(200, await startLog(gateway, { identity: http.logIdentity, tiles: http.tiles }, body)),
 
   list_checkpoints: async ({ gateway, caller, query }) => {
     requireTenant(caller, query.tenant)

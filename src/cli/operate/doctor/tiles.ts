@@ -1,10 +1,14 @@
-import { openPlaces, type Places, tilesAddressOf } from '../../../app/tiles.ts'
+import { existsSync } from 'node:fs'
+import { openArchive, openStore } from '../../../app/store.ts'
+import { lastLog, openPlaces, type Places, tilesAddressOf } from '../../../app/places.ts'
 import { SYSTEM } from '../../../domain/evidence.ts'
 import { prepareDirectory } from '../../../policy/bundle/directory.ts'
 import type { Config } from '../../../settings/config.ts'
+import type { StoreArchive } from '../../../store/archive.ts'
 import { WIDTH } from '../../../tiles/layout.ts'
 import { readNote, sizeIn } from '../../../tiles/log.ts'
 import { createApi } from '../../client/api-client.ts'
+import { isOurs } from './files.ts'
 import { error, type Finding, ok } from './finding.ts'
 
 /** The age at which the alert fires (deploy/prometheus/alerts.yaml), ms. */
@@ -16,9 +20,11 @@ export async function lookAtTiles(config: Config, url: string | undefined): Prom
   let places: Places | undefined
   try {
     places = await openPlaces(address, config)
-    if (places === undefined) return [ok('tiles', 'off: evidence is only in the store')]
     const bundle = await prepareDirectory(config.policies)
     const tenants = [SYSTEM, ...(bundle.ok ? bundle.snapshot.directory.tenants.keys() : [])]
+    const missing = await lookForEarlier(config, places, tenants)
+    if (missing.length > 0) return missing
+    if (places === undefined) return [ok('tiles', 'off: evidence is only in the store')]
     const findings: Finding[] = []
     let compared = 0
     for (const tenant of tenants) {
@@ -37,6 +43,52 @@ export async function lookAtTiles(config: Config, url: string | undefined): Prom
   }
 }
 
+/** Looks in the tiles for the records that left the store, if the store can be read. */
+async function lookForEarlier(
+  config: Config,
+  places: Places | undefined,
+  tenants: readonly string[],
+): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const [tenant, first] of await firstEvents(config, tenants).catch(() => [])) {
+    const size = places === undefined ? 0 : sizeIn((await lastNote(places, tenant)) ?? '')
+    if (first === 1 || size >= first) continue
+    const what = `records 1 to ${first - 1} of ${tenant} left the store, and ${tilesAddressOf(config).shown} does not have them`
+    findings.push(
+      error('tiles', what, 'set COUNTERSIGN_TILES to the place of their tiles, or copy them there'),
+    )
+  }
+  return findings
+}
+
+/** The number of the first record in the store, of each tenant. */
+async function firstEvents(
+  config: Config,
+  tenants: readonly string[],
+): Promise<readonly (readonly [tenant: string, first: number])[]> {
+  const { store: place } = config
+  if (place.kind === 'embedded') {
+    if (!existsSync(place.path) || !isOurs(place.path)) return []
+    const archive = await openArchive(config)
+    const firsts = tenants.map(async (tenant) => [tenant, await firstIn(archive, tenant)] as const)
+    return Promise.all(firsts).finally(() => archive.close())
+  }
+  const store = await openStore(config)
+  const firsts = tenants.map(async (tenant) => [tenant, await store.firstEvent(tenant)] as const)
+  return Promise.all(firsts).finally(() => store.close())
+}
+
+async function firstIn(archive: StoreArchive, tenant: string): Promise<number> {
+  for await (const entry of archive.dump(tenant)) return entry.kind === 'head' ? entry.first : 1
+  return 1
+}
+
+async function lastNote(places: Places, tenant: string): Promise<string | undefined> {
+  const first = await readNote(places.of(tenant))
+  const log = first === undefined ? 1 : await lastLog(places, tenant)
+  return (log === 1 ? first : await readNote(places.of(tenant, log)))?.note
+}
+
 const NOT_LATE = 'and no log is late'
 const UNKNOWN = 'but was not compared: that takes a running gateway, and its admin key'
 const NOT_COMPARED = 'not compared'
@@ -52,7 +104,7 @@ async function lookAtLog(
   tenant: string,
   { config, url }: Asked,
 ): Promise<Finding[] | typeof NOT_COMPARED> {
-  const { note = '' } = (await readNote(places.of(tenant))) ?? {}
+  const note = (await lastNote(places, tenant)) ?? ''
   if (url === undefined || config.adminKey === undefined) return NOT_COMPARED
   const asked = createApi(url, config.adminKey).list_checkpoints({ query: { tenant, limit: '2' } })
   // a separate line reports a refused admin key

@@ -1,0 +1,60 @@
+import type { LogRequest, LogStarted } from '../../contract/checkpoint.ts'
+import { GatewayError } from '../../contract/errors.ts'
+import { verifierKey } from '../../domain/checkpoint.ts'
+import type { Deps } from '../core/deps.ts'
+import { record } from '../core/event-record.ts'
+import { ALL } from '../core/expiry-index.ts'
+import { logOf } from '../core/log-number.ts'
+import { put, read, unchanged } from '../core/records.ts'
+import { type Plan, storeCall, transact } from '../core/transact.ts'
+import { type LogIdentity, originOf } from '../jobs/checkpoints.ts'
+import { lastNoteOf, type Tiles } from '../jobs/publish-tiles.ts'
+
+const ADMIN = { kind: 'admin', id: 'admin' } as const
+
+interface Logs {
+  readonly identity: LogIdentity
+  /** Undefined when tiles are off. */
+  readonly tiles: Tiles | undefined
+}
+
+/**
+ * Starts a new log of a tenant: its checkpoints get another origin, and its tiles another place. The record that starts
+ * it has the last note of the log before, so both remain evidence.
+ *
+ * @throws GatewayError `not_found` when nothing of the tenant was signed; `store_unavailable` also when the place of
+ * the tiles does not answer; `outcome_unknown`
+ */
+export async function startLog(
+  deps: Deps,
+  { identity, tiles }: Logs,
+  { tenant, reason }: LogRequest,
+): Promise<LogStarted> {
+  const { number } = await storeCall(() => logOf(deps.store, tenant))
+  const previous = await lastNoteOf(deps, tiles, tenant)
+  if (previous === undefined) throw new GatewayError('not_found', 'no evidence of this tenant was signed yet')
+  const { answer } = await transact(deps, tenant, async (): Promise<Plan<LogStarted>> => {
+    const now = await logOf(deps.store, tenant)
+    const log = now.number + 1
+    const origin = originOf(identity, tenant, log)
+    const answer = { log, origin, verifier_key: verifierKey(origin, identity.key.public), previous }
+    // another administrator was quicker
+    if (now.number !== number)
+      throw new GatewayError('not_found', `log ${number} is not the last one any more`)
+    const tree = await read(deps.store, tenant, 'tree', 'head')
+    return {
+      answer,
+      guards: [unchanged('log', ALL, now.version), unchanged('tree', 'head', tree)],
+      writes: [put('log', ALL, { number: log, signed: tree?.value.size ?? 0 })],
+      evidence: [
+        record(
+          deps.store.now(),
+          ADMIN,
+          { tenant },
+          { type: 'log.started', details: { log, origin, previous }, disclosed: { reason } },
+        ),
+      ],
+    }
+  })
+  return answer
+}
