@@ -9,7 +9,7 @@ import { lastLog, type Places } from './places.ts'
  * (`retention: { log_in_store }`). Readers see one log.
  */
 
-/** Bundles in memory: a reader who goes through the log reads each in several pages. */
+/** Bundles in memory: a reader of the whole log reads each in several pages. */
 const MOST_BUNDLES = 4
 
 /**

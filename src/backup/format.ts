@@ -15,7 +15,7 @@ import type { StoredEntry } from '../store/archive.ts'
  *
  * Lines after `partition` belong to it, in the order of an archive. `time` is the latest time that the store has
  * recorded. `sha256` covers all earlier lines, including their line ends. The reader recomputes the whole last line
- * from the earlier lines, so it detects every changed byte. Disclosures before the first event are those of deleted
+ * from the earlier lines, so it detects every changed byte. Disclosures before the first event belong to deleted
  * events (S22). Version 1, which this program also reads, has no disclosures.
  */
 export const FORMAT = 'countersign-store'

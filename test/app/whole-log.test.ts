@@ -93,8 +93,7 @@ describe.each(['embedded', 'redis'] as const)('a log that begins in tiles, on th
     expect(listener.messages[0]).toMatchObject({ event: 'hello', id: (await world.evidence()).length })
     listener.close()
     expect(other.thread).not.toBe(one.thread)
-    const { wall } = world.clock
-    const at = wall()
+    const at = world.clock.wall()
     await world.stop()
     expect(await findings(await place.archive({ wall: () => at, monotonic: () => at }))).toEqual([])
     await world.start()
@@ -126,7 +125,7 @@ describe.each(['embedded', 'redis'] as const)('a log that begins in tiles, on th
       expect((await world.admin('POST', 'logs', { body: asked })).status).toBe(status)
   })
 
-  it('is incomplete without its tiles: readers are told, decisions continue, and no check is fine', async () => {
+  it('is incomplete without its tiles: readers get an error, decisions continue, and no check is fine', async () => {
     await begin(kind)
     rmSync(tiles, { recursive: true })
     await world.restart()

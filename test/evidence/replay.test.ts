@@ -610,7 +610,7 @@ describe('an impossible history', () => {
     [
       'a log that follows itself',
       [logStarted(2, { previous: 'countersign/x/acme/2\n7\n' })],
-      'the note before is one of this log',
+      'the earlier note has the origin of this log',
     ],
     ['a thread opened twice', AGAIN(0), 'its thread was opened before'],
     ['a vote cast twice', AGAIN(1), 'the same reviewer has voted on this revision'],

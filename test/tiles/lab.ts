@@ -30,8 +30,8 @@ export class Lab {
   readonly directory = mkdtempSync(join(tmpdir(), 'countersign-tiles-'))
   now = START
   identity = IDENTITY
-  /** How long records of evidence stay in the store, ms. */
-  logInStoreMs = Infinity
+  /** How long records of evidence stay in the store, ms; undefined while no bundle is in force. */
+  logInStoreMs: number | undefined
   /** The address of the places, as the settings name it. */
   address = 'tiles'
   wrap: (place: Place) => Place = (place) => place
@@ -55,7 +55,10 @@ export class Lab {
     return depsOf({ storeDeadline: 30_000 } as Config, {
       store,
       policies: {
-        current: () => ({ retention: { log_in_store_ms: this.logInStoreMs } }) as ExplainingSnapshot,
+        current: () =>
+          this.logInStoreMs === undefined
+            ? undefined
+            : ({ retention: { log_in_store_ms: this.logInStoreMs } } as ExplainingSnapshot),
         status: () => ({}),
       },
       random,

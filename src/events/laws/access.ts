@@ -48,7 +48,7 @@ export function logStarted(
 ): void {
   requireThat(log === ledger.log + 1, `log ${ledger.log} was the last one`)
   requireThat(origin.endsWith(`/${log}`), 'the origin is not that of this log')
-  requireThat(previous.split('\n', 1)[0] !== origin, 'the note before is one of this log')
+  requireThat(previous.split('\n', 1)[0] !== origin, 'the earlier note has the origin of this log')
   ledger.log = log
 }
 

@@ -49,8 +49,8 @@ export interface Records {
   /** The first of equal waiting calls, by their common key (src/gateway/thread/equal-calls.ts). */
   readonly asked: { readonly thread_id: string }
   /**
-   * One record per tenant, `all`, once a second log was started: its number, and the number of records that earlier logs
-   * had signed. Checkpoints of more records are of this log.
+   * One record per tenant, `all`, once a second log was started: its number, and the number of records that the earlier
+   * log had signed. Checkpoints of more records are of this log.
    */
   readonly log: { readonly number: number; readonly signed: number }
   /** By SHA-256 of the proof. */

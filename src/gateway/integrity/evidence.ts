@@ -54,8 +54,8 @@ function parse(body: string): Partial<EvidenceRecord> | undefined {
 }
 
 /**
- * The commit that begins at each event, where it is known: tiles have no commit ids. Four bytes for each event: a hash of the commit's id if the event begins a
- * commit, otherwise 0.
+ * The commit that begins at each event, where it is known: tiles have no commit ids. Four bytes for each event: a hash
+ * of the commit's id if the event begins a commit, otherwise 0.
  */
 class FirstEvents {
   #hashes = new Uint32Array(1_024)

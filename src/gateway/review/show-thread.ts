@@ -281,8 +281,8 @@ function evidenceView({ number, body }: StoredEvent): ThreadView['evidence'][num
 }
 
 /**
- * Returns all records of the commit that the mark refers to. Records that left the store have no commit ids. Of these,
- * it returns those about the thread, up to the next mark.
+ * Returns all records of the commit that the mark refers to. Records that left the store have no commit ids: it
+ * returns those about the thread, up to the next mark.
  */
 async function recordsOf(
   deps: Deps,

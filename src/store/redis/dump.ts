@@ -170,9 +170,9 @@ export async function* eventPages(
     const range = ['XRANGE', key, from, '+', 'COUNT', String(count)]
     const page = await unlessOfAnotherType<StreamEntry[]>(connection.sendCommand(range))
     if (page === undefined) return yield [fault('S06', `${shown(key)} is not a stream of events`)]
-    const last = page.at(-1)?.[0] ?? ''
-    if (last === '') return
-    const texts = connection.sendCommand(['XRANGE', disclosures, page[0]?.[0] ?? '-', last])
+    const [first, last] = endsIn(page)
+    if (first === '') return
+    const texts = connection.sendCommand(['XRANGE', disclosures, first, last])
     const found = await unlessOfAnotherType<StreamEntry[]>(texts)
     const faults: DumpEntry[] = []
     if (found === undefined) faults.push(fault('S21', `${shown(disclosures)} is not a stream of disclosures`))
@@ -185,6 +185,12 @@ export async function* eventPages(
     pace.held(page.reduce((sum, [, fields]) => sum + (fields[3]?.length ?? 0), 0))
   }
 }
+
+/** The first and the last id of a page; empty without entries. */
+const endsIn = (page: readonly StreamEntry[]): readonly [first: string, last: string] => [
+  page[0]?.[0] ?? '',
+  page.at(-1)?.[0] ?? '',
+]
 
 function disclosed(event: EventEntry, texts: ReadonlyMap<number, string>): EventEntry {
   const disclosures = texts.get(event.number)
@@ -205,8 +211,8 @@ async function* dumpDisclosures(
   for await (const page of disclosurePages(connection, names, '+')) {
     yield* before(page, first)
     const rest = page.filter(([id]) => Number.parseInt(id, 10) >= first)
-    const [from, to] = [rest[0]?.[0], rest.at(-1)?.[0]]
-    if (from === undefined || to === undefined) continue
+    const [from, to] = endsIn(rest)
+    if (from === '') continue
     const range = connection.sendCommand(['XRANGE', names.events, from, to])
     const known = new Set((await unlessOfAnotherType<StreamEntry[]>(range))?.map(([id]) => id))
     for (const [id] of rest)
@@ -237,10 +243,9 @@ async function* disclosurePages(
   for (let from = '-'; ;) {
     const range = ['XRANGE', disclosures, from, to, 'COUNT', String(MOST_AT_ONCE)]
     const page = await unlessOfAnotherType<StreamEntry[]>(connection.sendCommand(range))
-    const last = page?.at(-1)?.[0]
-    if (page === undefined || last === undefined) return
+    if (page === undefined || page.length === 0) return
     yield page
-    from = `(${last}`
+    from = `(${endsIn(page)[1]}`
   }
 }
 

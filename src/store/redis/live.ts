@@ -38,15 +38,16 @@ export async function* livePages(connection: Connection, space: KeySpace): Async
       const { kind, partition } = name
       if (kind === 'record' || kind === 'limit') values.push({ key, partition })
       else if (kind === 'index') indexes.push({ key, partition, index: name.name })
-      else if (kind === 'events' && isNew(key))
-        for await (const page of eventPages(connection, space.of(partition))) yield placed(partition, page)
-      else if (kind === 'disclosures' && isNew(key))
-        for await (const page of pagesBefore(connection, space.of(partition))) yield placed(partition, page)
+      else if (kind !== 'head' && isNew(key))
+        for await (const page of STREAMS[kind](connection, space.of(partition))) yield placed(partition, page)
     }
     yield* valuePages(connection, values, pace)
     yield* indexPages(connection, indexes, isNew)
   }
 }
+
+/** Events have their disclosures; those of deleted events are alone in the other stream (S22). */
+const STREAMS = { events: eventPages, disclosures: pagesBefore } as const
 
 interface Key {
   readonly key: string

@@ -31,8 +31,8 @@ end
 `
 
 /**
- * One commit (S01, S03, S06, S08, S10, S14, S15, S17, S18, S19, S21, S22). All guards are checked before the first write.
- * The time is the server's, but never before the partition's latest time (S12). The script defines rarely used
+ * One commit (S01, S03, S06, S08, S10, S14, S15, S17, S18, S19, S21, S22). All guards are checked before the first
+ * write. The time is the server's, but never before the partition's latest time (S12). The script defines rarely used
  * functions only on demand. Redis runs the whole text each time, and defining a function costs more than calling it.
  *
  * - KEYS: 1 head, 2 events, then the keys that the parts name by position.

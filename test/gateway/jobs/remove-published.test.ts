@@ -65,11 +65,9 @@ describe('records of evidence', () => {
     lab.now += HOUR / 2
     expect(await lab.remove()).toBe(WIDTH + 1)
     lab.now += HOUR
-    const deps = await lab.on()
-    const { current } = deps.policies
-    deps.policies.current = () => undefined
+    lab.logInStoreMs = undefined
     expect(await lab.remove()).toBe(WIDTH + 1)
-    deps.policies.current = current
+    lab.logInStoreMs = HOUR
     expect(await lab.remove()).toBe(2 * WIDTH + 1)
   })
 

@@ -69,13 +69,23 @@ async function firstEvents(
   const { store: place } = config
   if (place.kind === 'embedded') {
     if (!existsSync(place.path) || !isOurs(place.path)) return []
-    const archive = await openArchive(config)
-    const firsts = tenants.map(async (tenant) => [tenant, await firstIn(archive, tenant)] as const)
-    return Promise.all(firsts).finally(() => archive.close())
+    return firstOfEach(tenants, await openArchive(config), firstIn)
   }
-  const store = await openStore(config)
-  const firsts = tenants.map(async (tenant) => [tenant, await store.firstEvent(tenant)] as const)
-  return Promise.all(firsts).finally(() => store.close())
+  return firstOfEach(tenants, await openStore(config), (store, tenant) => store.firstEvent(tenant))
+}
+
+/** Reads from something that it then closes. */
+async function firstOfEach<T extends { close(): Promise<void> }>(
+  tenants: readonly string[],
+  source: T,
+  read: (source: T, tenant: string) => Promise<number>,
+): Promise<readonly (readonly [tenant: string, first: number])[]> {
+  try {
+    const firsts = await Promise.all(tenants.map((tenant) => read(source, tenant)))
+    return tenants.map((tenant, i) => [tenant, firsts[i] ?? 1])
+  } finally {
+    await source.close()
+  }
 }
 
 async function firstIn(archive: StoreArchive, tenant: string): Promise<number> {
