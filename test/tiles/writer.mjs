@@ -1,6 +1,7 @@
 /*
- * A process to be killed: it adds records, signs them and publishes their tiles. It prints each change of a file before
- * and after it, and waits for its end at the change with a number.
+ * A process to be killed: it adds records, signs them, publishes their tiles, and removes published ones from the
+ * store. It prints each change of a file or removal before and after it, and waits for its end at the change with a
+ * number.
  *
  *     node writer.mjs DIRECTORY ROUND RECORDS LAST_CHANGE
  */
@@ -8,6 +9,8 @@ import { join } from 'node:path'
 import { signingKeyOf } from '../../dist/domain/checkpoint.js'
 import { makeCheckpoint } from '../../dist/gateway/jobs/checkpoints.js'
 import { publishTiles } from '../../dist/gateway/jobs/publish-tiles.js'
+import { removePublished } from '../../dist/gateway/jobs/remove-published.js'
+import { overriding } from '../../dist/store/store.js'
 import { openEmbeddedStore } from '../../dist/store/embedded/store.js'
 import { directoryPlace } from '../../dist/tiles/directory/directory-place.js'
 
@@ -16,10 +19,19 @@ const [round, records, last] = numbers.map(Number)
 const TENANT = 'acme'
 /** Each process starts after the lease of the one before it. */
 const now = () => Date.now() + round * 600_000
-const store = await openEmbeddedStore({
+const opened = await openEmbeddedStore({
   path: join(directory, 'data'),
   minFreeBytes: 0,
   clock: { wall: now, monotonic: now },
+})
+const store = overriding(opened, {
+  async commit(partition, commit) {
+    const isRemoval = commit.writes.some(({ op }) => op === 'trim')
+    if (isRemoval) await reach('before trim', partition)
+    const result = await opened.commit(partition, commit)
+    if (isRemoval) await reach('after trim', partition)
+    return result
+  },
 })
 let ids = 0
 const deps = {
@@ -28,6 +40,7 @@ const deps = {
   nextCommitId: () => `${round}-${ids++}`,
   storeDeadlineMs: 5_000,
   observe: () => {},
+  policies: { current: () => ({ retention: { log_in_store_ms: 0 } }) },
   enqueue: async () => ({ guards: [], writes: [] }),
 }
 const identity = { name: 'lab', key: signingKeyOf(Buffer.alloc(32, 1)) }
@@ -69,5 +82,6 @@ await store.commit(TENANT, {
 const { size } = await makeCheckpoint(deps, identity, TENANT)
 console.log(`signed ${size}`)
 await publishTiles(deps, tiles, TENANT, new AbortController().signal)
+while (await removePublished(deps, tiles, TENANT));
 await store.close()
 console.log(`published ${size}`)
