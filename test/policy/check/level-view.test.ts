@@ -91,17 +91,18 @@ describe('how a level is reviewed', () => {
   })
 })
 
-describe('the retention of threads and disclosures', () => {
+describe('the retention of threads, disclosures and records of evidence', () => {
   const withRetention = (text: string) => bundle({ 'routing.yaml': `${text}\n${ROUTING}` })
 
-  it('is 30 and 90 days, or what the file says', async () => {
-    const days = (threads: number, disclosures: number) => ({
+  it('is 30, 90 and 7 days, or what the file says', async () => {
+    const days = (threads: number, disclosures: number, log: number) => ({
       threads_ms: threads * 86_400_000,
       disclosures_ms: disclosures * 86_400_000,
+      log_in_store_ms: log * 86_400_000,
     })
-    expect((await snapshotOf(bundle())).retention).toEqual(days(30, 90))
-    const files = withRetention('retention: { threads: 10d, disclosures: 1d }')
-    expect((await snapshotOf(files)).retention).toEqual(days(10, 1))
+    expect((await snapshotOf(bundle())).retention).toEqual(days(30, 90, 7))
+    const files = withRetention('retention: { threads: 10d, disclosures: 1d, log_in_store: 2d }')
+    expect((await snapshotOf(files)).retention).toEqual(days(10, 1, 2))
   })
 
   it('is never shorter than agents may ask about their proofs', async () => {
@@ -109,6 +110,8 @@ describe('the retention of threads and disclosures', () => {
     expect(first?.message).toContain('threads stay for at least 8d')
     const [other] = await diagnose(withRetention('retention: { disclosures: 23h }'))
     expect(other?.message).toContain('disclosures stay for at least 1d')
+    const [third] = await diagnose(withRetention('retention: { log_in_store: 23h }'))
+    expect(third?.message).toContain('records of evidence stay in the store for at least 1d')
   })
 
   it('is never shorter than the window of a limit, which the finding names', async () => {
