@@ -1,7 +1,10 @@
 /** Returns `object` without its undefined members, for optional fields under exactOptionalPropertyTypes. */
 export function defined<T extends object>(object: T): Defined<T> {
   const result: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(object)) if (value !== undefined) result[key] = value
+  for (const key of Object.keys(object)) {
+    const value = object[key as keyof T]
+    if (value !== undefined) result[key] = value
+  }
   return result as Defined<T>
 }
 

@@ -20,10 +20,7 @@ export interface Room {
  * @throws GatewayError `invalid_json` with the place
  */
 export function parseStrictJson(bytes: Uint8Array, room: Room = {}): JsonValue {
-  if (!isUtf8(bytes)) throw refused('the body is not UTF-8', 0)
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
-  new Scan(text, room).document()
-  return JSON.parse(text) as JsonValue
+  return parsed(textOf(bytes), room)
 }
 
 /**
@@ -33,17 +30,28 @@ export function parseStrictJson(bytes: Uint8Array, room: Room = {}): JsonValue {
  * @throws GatewayError `invalid_json` with the place
  */
 export function parseRequest(bytes: Uint8Array, room: Room = {}): JsonValue {
-  const value = parseStrictJson(bytes, room)
-  refuseNul(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+  const text = textOf(bytes)
+  const value = parsed(text, room)
+  refuseNul(text)
   return value
+}
+
+function textOf(bytes: Uint8Array): string {
+  if (!isUtf8(bytes)) throw refused('the body is not UTF-8', 0)
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+}
+
+function parsed(text: string, room: Room): JsonValue {
+  new Scan(text, room).document()
+  return JSON.parse(text) as JsonValue
 }
 
 /** Matches a backslash with the escaped character. JSON has backslashes only in strings. */
 const ESCAPED = /\\(?:u0000|[^])/g
 
-function refuseNul(json: Buffer): void {
+function refuseNul(json: string): void {
   if (!json.includes('\\u0000')) return
-  for (const { 0: escape, index } of json.toString('utf8').matchAll(ESCAPED))
+  for (const { 0: escape, index } of json.matchAll(ESCAPED))
     if (escape === '\\u0000') throw refused('a string contains NUL', index)
 }
 

@@ -114,7 +114,7 @@ function quoted(text: string): string {
 const FEW = 24
 
 /** Sorts by UTF-16 code units, in place. */
-function sorted(keys: string[]): string[] {
+export function sorted(keys: string[]): string[] {
   if (keys.length > FEW) return keys.sort()
   for (let i = 1; i < keys.length; i++) {
     const key = keys[i] as string

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { isObject } from '../contract/json.ts'
-import { canonicalJson, sha256 } from './digest.ts'
+import { canonicalJson, sha256, sorted } from './digest.ts'
 
 /**
  * Disclosures (RFC 9901 calls a salt with its value a disclosure). A record of evidence holds one commitment to the
@@ -29,10 +29,10 @@ const SALT_CHARS = 32
 const saltOf = (seed: string, name: string): string => sha256(seed + name).slice(0, SALT_CHARS)
 
 const hashOf = (salt: string, name: string, value: JsonValue): string =>
-  sha256(salt + canonicalJson([name, value]))
+  sha256(`${salt}[${canonicalJson(name)},${canonicalJson(value)}]`)
 
 /** SHA-256 over the sorted hashes, in base64url. Hex text is faster to sort and to join than bytes. */
-const over = (hashes: string[]): string => hash('sha256', hashes.sort().join(''), 'base64url')
+const over = (hashes: string[]): string => hash('sha256', sorted(hashes).join(''), 'base64url')
 
 /** The commitment to members with salts from the seed. */
 export function commitmentTo(members: JsonObject, seed: string): string {

@@ -78,12 +78,7 @@ export function basisOfDecision(decided: Decided): Basis {
       unknown: unknown.length > 0 ? unknown : undefined,
       verdict: outcome.verdict,
     },
-    disclosed: {
-      line: decided.lowered ? undefined : decided.line,
-      revision_id: decided.revisionId,
-      ...values,
-      ...amountsOf(decided.lowered ? [] : outcome.limits),
-    },
+    disclosed: values,
   }
 }
 
@@ -96,8 +91,9 @@ interface Values {
 }
 
 function valuesIn(decided: Decided): Values {
-  const { outcome, payload, payloadDigest, actionHash, nonce, sensitive, lowered } = decided
-  const read: Read = { values: {}, missing: [], masked: [] }
+  const { outcome, payload, payloadDigest, line, revisionId, actionHash, nonce, sensitive, lowered } = decided
+  const first = { line: lowered ? undefined : line, revision_id: revisionId }
+  const read: Read = { values: first, missing: [], masked: [] }
   for (const one of outcome.reads) if (one.disclose !== 'none') keep(read, one)
   const { values, missing, masked } = read
   // a hash would let its reader test guesses of a value that is not kept, as would the salt of the digest of votes
@@ -108,6 +104,7 @@ function valuesIn(decided: Decided): Values {
     values.action_hash = actionHash
     values.nonce = nonce
   }
+  if (!lowered) keepAmounts(read, outcome.limits)
   return { values, missing: unlessEmpty(missing), masked: unlessEmpty(masked) }
 }
 
@@ -166,9 +163,7 @@ function limitsOf({ fired }: Outcome, uses: readonly LimitUse[]): JsonObject[] {
   return uses.map(({ id }) => (over.has(id) ? { id, over: true } : { id }))
 }
 
-/** The amount that the call adds to each limit. */
-function amountsOf(uses: readonly LimitUse[] = []): Disclosed {
-  return Object.fromEntries(
-    uses.flatMap(({ id, amount, sensitive }) => (sensitive ? [] : [[`amounts.${id}`, amount]])),
-  )
+/** Keeps the amount that the call adds to each limit. */
+function keepAmounts({ values }: Read, uses: readonly LimitUse[] = []): void {
+  for (const { id, amount, sensitive } of uses) if (!sensitive) values[`amounts.${id}`] = amount
 }

@@ -8,13 +8,16 @@ import { parseRequest } from '../../contract/strict-json.ts'
 /** Whitespace consists only of spaces and tabs (RFC 9110 section 5.6.3). */
 const MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*(?:charset[ \t]*=[ \t]*(?:"utf-8"|utf-8)[ \t]*)?)*$/i
 
+/** Fastify remembers the parser of a named type. It parses the media type of every other request. */
+const ANY_TYPE = ['application/json', '*']
+
 /**
  * Accepts only `application/json` in UTF-8 without encoding, after the strict scan. All other bodies are refused with
  * 415 or 400.
  */
 export function acceptStrictJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
+  app.addContentTypeParser(ANY_TYPE, { parseAs: 'buffer' }, (request, body, done) => {
     try {
       checkMediaType(request)
       const parsed = parseRequest(body as Buffer, { longTextsIn: 'payload' })
@@ -32,7 +35,7 @@ export function acceptStrictJson(app: FastifyInstance): void {
 export function acceptAnything(app: FastifyInstance, bodyBytes: number): void {
   app.removeAllContentTypeParsers()
   const bodyLimit = bodyBytes + LIMITS.PROOF_BYTES
-  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (request, body, done) => {
+  app.addContentTypeParser(ANY_TYPE, { parseAs: 'buffer', bodyLimit }, (request, body, done) => {
     const read = parsed(request, body as Buffer)
     afterATurn(body as Buffer, () => done(null, read))
   })

@@ -159,9 +159,9 @@ export function planClaim(
 
 function failedGuards(batch: Batch, partition: string, guards: readonly Guard[]): number[] {
   const failed: number[] = []
-  for (const [position, guard] of guards.entries()) {
+  guards.forEach((guard, position) => {
     if (!holds(batch, partition, guard)) failed.push(position)
-  }
+  })
   return failed
 }
 
