@@ -58,7 +58,9 @@ export async function lookAtTiles(deps: Deps, tiles: Tiles, tenant: string): Pro
   const { size = 0 } = publishedAt(tiles, log, known) ?? {}
   const found = { log: log.number, published: size }
   if (newest === undefined || newest.size === size) return { ...found, isDue: false }
-  const [oldest] = await storeCall(() => deps.store.events(tenant, size, 1))
+  // earlier records are in the tiles of the earlier log, or only in tiles, which this must not need
+  const removed = await storeCall(async () => (await deps.store.firstEvent(tenant)) - 1)
+  const [oldest] = await storeCall(() => deps.store.events(tenant, Math.max(size, log.signed, removed), 1))
   const since = oldest === undefined ? deps.store.now() : timeOf(oldest.body)
   const isFull = Math.floor(newest.size / WIDTH) > Math.floor(size / WIDTH)
   return { ...found, since, isDue: isFull || deps.store.now() - since >= PARTIAL_AFTER_MS }
