@@ -158,3 +158,34 @@ describe('a new log', () => {
     expect((await startLog(deps, { identity: IDENTITY, tiles: undefined }, ask)).log).toBe(2)
   })
 })
+
+describe('readers, once there is a further log', () => {
+  it('read the last one, also when the log before it was never published', async () => {
+    await lab.add(2 * WIDTH)
+    await lab.publish()
+    await lab.add(WIDTH + 300, { to: 'set-back' })
+    await start('set-back')
+    await start('set-back')
+    await publish('set-back')
+    const before = await stored('set-back')
+    lab.now += HOUR
+    expect(await lab.remove('set-back')).toBeGreaterThan(WIDTH)
+    expect(await stored('set-back')).toEqual(before)
+  })
+
+  it.each(['is missing', 'is garbage'])(
+    'get no record of a forked log when a bundle of the new one %s',
+    async (what) => {
+      await lab.add(2 * WIDTH)
+      await lab.publish()
+      await lab.add(WIDTH + 300, { to: 'set-back' })
+      await start('set-back')
+      await publish('set-back')
+      lab.now += HOUR
+      expect(await lab.remove('set-back')).toBeGreaterThan(WIDTH)
+      await lab.placeAt(2).remove('tile/entries/000')
+      if (what === 'is garbage') await lab.placeAt(2).create('tile/entries/000', Buffer.from('garbage'))
+      await expect(stored('set-back')).rejects.toThrow('are only in tiles')
+    },
+  )
+})
