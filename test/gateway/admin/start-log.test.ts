@@ -159,6 +159,23 @@ describe('a new log', () => {
   })
 })
 
+describe('a new log of a store that forgot one', () => {
+  it('has another number than any log in the place, whose origin and key were given to auditors', async () => {
+    await lab.add(300)
+    await lab.publish()
+    await lab.add(400, { to: 'forgotten' })
+    await start('forgotten')
+    await publish('forgotten')
+    const before = await recordsIn(2)
+    // a backup from before that is restored
+    await lab.add(500, { to: 'restored' })
+    expect((await start('restored')).log).toBe(3)
+    await publish('restored')
+    expect(await recordsIn(3)).toEqual(await stored('restored'))
+    expect(await recordsIn(2)).toEqual(before)
+  })
+})
+
 describe('readers, once there is a further log', () => {
   it('read the last one, also when the log before it was never published', async () => {
     await lab.add(2 * WIDTH)
