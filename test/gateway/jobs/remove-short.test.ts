@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, it } from 'vitest'
 import type { Places } from '../../../src/app/places.ts'
 import { startTiles, type TilesWriter } from '../../../src/app/tiles.ts'
 import { directoryPlace } from '../../../src/tiles/directory/directory-place.ts'
