@@ -56,9 +56,15 @@ export async function openPlaces(
 /** A further log is in a folder of the first. */
 const folders = (tenant: string, log = 1): string[] => (log === 1 ? [tenant] : [tenant, String(log)])
 
-/** The number of the last log with tiles; 1 also for a place without any. */
+/** Most logs in a row without tiles: an operator may start a log before the last one was published. */
+const MOST_WITHOUT_TILES = 4
+
+/** The number of the last log with tiles at an address; 1 also for an address without any. */
 export async function lastLog(places: Places, tenant: string): Promise<number> {
-  for (let log = 1; ; log++) if ((await readNote(places.of(tenant, log + 1))) === undefined) return log
+  let found = 1
+  for (let log = 2; log <= found + MOST_WITHOUT_TILES + 1; log++)
+    if ((await readNote(places.of(tenant, log))) !== undefined) found = log
+  return found
 }
 
 function missingPackage(cause: unknown): never {

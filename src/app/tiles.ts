@@ -184,7 +184,8 @@ class Writer implements TilesWriter {
   async #removeOld(tenant: string): Promise<boolean> {
     const { stop, isDoubtful } = this.#stateOf(tenant)
     if (stop !== undefined || isDoubtful) return false
-    for (let bundles = 0; bundles < BUNDLES_AT_ONCE && !this.#mustWait(); bundles++) {
+    // also in a store that is short of room, because that makes room
+    for (let bundles = 0; bundles < BUNDLES_AT_ONCE && !this.#end.signal.aborted; bundles++) {
       if (!(await removePublished(this.#deps, this.#tiles, tenant))) return false
       await pause(PAUSE_MS)
     }

@@ -1,7 +1,10 @@
 import { overriding, type Store, type StoredEvent, StoreUnavailable } from '../store/store.ts'
 import { WIDTH } from '../tiles/layout.ts'
-import { readRecords } from '../tiles/log.ts'
+import { readNote, readRecords } from '../tiles/log.ts'
 import { BadTile, PlaceUnavailable } from '../tiles/place.ts'
+import { logOf } from '../gateway/core/log-number.ts'
+import { read } from '../gateway/core/records.ts'
+import { HEAD } from '../gateway/jobs/publish-tiles.ts'
 import { lastLog, type Places } from './places.ts'
 
 /*
@@ -17,7 +20,7 @@ const MOST_BUNDLES = 4
  * so the commit id of such a record is empty.
  */
 export function storeOfWholeLog(store: Store, places: Places | undefined): Store {
-  const tiles = new EarlierRecords(places)
+  const tiles = new EarlierRecords(places, (of, tenant) => logWithTiles(of, store, tenant))
   return overriding(store, {
     async events(partition, after, limit) {
       const kept = await store.events(partition, after, limit)
@@ -39,11 +42,17 @@ interface Range {
 /** Records that left the store, in their tiles. */
 export class EarlierRecords {
   readonly #places: Places | undefined
+  readonly #logOf: (places: Places, tenant: string) => Promise<number>
   /** Full bundles never change. */
   readonly #bundles = new Map<string, readonly Buffer[]>()
 
-  constructor(places: Places | undefined) {
+  /** @param logOf the number of the log that has the records; by default, the last one at the address */
+  constructor(
+    places: Places | undefined,
+    logOf: (places: Places, tenant: string) => Promise<number> = lastLog,
+  ) {
     this.#places = places
+    this.#logOf = logOf
   }
 
   /** @throws StoreUnavailable when the tiles are off, do not answer, or lack the records */
@@ -67,7 +76,8 @@ export class EarlierRecords {
     const what = `records ${index * WIDTH + 1} to ${(index + 1) * WIDTH} of \`${tenant}\` are only in tiles`
     if (places === undefined) throw new StoreUnavailable(`${what}, which are off (COUNTERSIGN_TILES)`)
     try {
-      const records = await readBundle(places, tenant, index)
+      const place = places.of(tenant, await this.#logOf(places, tenant))
+      const records = await readRecords(place, { index, width: WIDTH })
       for (const oldest of this.#bundles.keys())
         if (this.#bundles.size >= MOST_BUNDLES) this.#bundles.delete(oldest)
       this.#bundles.set(name, records)
@@ -79,12 +89,15 @@ export class EarlierRecords {
   }
 }
 
-/** A bundle of the last log. Its first publication may not have reached the bundle; then the log before has it. */
-async function readBundle(places: Places, tenant: string, index: number): Promise<readonly Buffer[]> {
-  for (let log = await lastLog(places, tenant); ; log--)
-    try {
-      return await readRecords(places.of(tenant, log), { index, width: WIDTH })
-    } catch (error) {
-      if (!(error instanceof BadTile) || log === 1) throw error
-    }
+/**
+ * The number of the log whose tiles have the records that left the store. Tiles of an earlier log may have other
+ * records, so they serve only until the first publication of the last log, which reaches all of them.
+ */
+async function logWithTiles(places: Places, store: Store, tenant: string): Promise<number> {
+  const { number } = await logOf(store, tenant)
+  const { size = 0, log = 1 } = (await read(store, tenant, 'tiles', HEAD))?.value ?? {}
+  if (log === number && size > 0) return number
+  let found = number
+  while (found > 1 && (await readNote(places.of(tenant, found))) === undefined) found--
+  return found
 }

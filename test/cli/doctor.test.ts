@@ -455,6 +455,14 @@ describe('countersign doctor, beside a running gateway', () => {
     ])
   })
 
+  it('looks at the last log, also when the files of the first are lost', async () => {
+    const { port } = await running()
+    mkdirSync(at('data', 'tiles', SYSTEM, '2'), { recursive: true })
+    writeFileSync(at('data', 'tiles', SYSTEM, '2', 'checkpoint'), 'countersign/x/_system/2\n1000\nroot\n')
+    const [, lines] = await wrong(['--port', port], { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY })
+    expect(lines).toEqual([expect.stringContaining('the tiles of _system have 1000 records')])
+  })
+
   it('reports a store that is still ahead because of an earlier wrong clock', async () => {
     const clock = { wall: () => Date.now() + 3_600_000, monotonic: () => performance.now() }
     const store = await openEmbeddedStore({ path: at('data'), minFreeBytes: 0, clock })

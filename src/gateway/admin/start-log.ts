@@ -8,7 +8,7 @@ import { logOf } from '../core/log-number.ts'
 import { put, read, unchanged } from '../core/records.ts'
 import { type Plan, storeCall, transact } from '../core/transact.ts'
 import { type LogIdentity, originOf } from '../jobs/checkpoints.ts'
-import { lastNoteOf, type Tiles } from '../jobs/publish-tiles.ts'
+import { lastNoteOf, nextLog, type Tiles } from '../jobs/publish-tiles.ts'
 
 const ADMIN = { kind: 'admin', id: 'admin' } as const
 
@@ -33,9 +33,9 @@ export async function startLog(
   const { number } = await storeCall(() => logOf(deps.store, tenant))
   const previous = await lastNoteOf(deps, tiles, tenant)
   if (previous === undefined) throw new GatewayError('not_found', 'no evidence of this tenant was signed yet')
+  const log = await nextLog(tiles, tenant, number)
   const { answer } = await transact(deps, tenant, async (): Promise<Plan<LogStarted>> => {
     const now = await logOf(deps.store, tenant)
-    const log = now.number + 1
     const origin = originOf(identity, tenant, log)
     const answer = { log, origin, verifier_key: verifierKey(origin, identity.key.public), previous }
     // another administrator was quicker

@@ -144,8 +144,10 @@ class Watch implements LossWatch {
   async #checkTenant(tenant: string): Promise<void> {
     const last = this.#written.get(tenant)
     if (!this.#isStrict || last === undefined) return
+    // a record that left the store is not lost, and decisions never wait for tiles
+    if ((await this.#store.firstEvent(tenant)) > last.number) return
     const [event] = await this.#store.events(tenant, last.number - 1, 1)
-    // a record without a commit id has left the store for its tiles
+    // a record without a commit id left the store just now
     if (event?.number !== last.number || !['', last.commitId].includes(event.commitId))
       this.#lose(`record ${last.number} of \`${tenant}\` is gone`)
   }

@@ -58,7 +58,9 @@ export async function lookAtTiles(deps: Deps, tiles: Tiles, tenant: string): Pro
   const { size = 0 } = publishedAt(tiles, log, known) ?? {}
   const found = { log: log.number, published: size }
   if (newest === undefined || newest.size === size) return { ...found, isDue: false }
-  const [oldest] = await storeCall(() => deps.store.events(tenant, size, 1))
+  // earlier records are in the tiles of the earlier log, or only in tiles, which this must not need
+  const removed = await storeCall(async () => (await deps.store.firstEvent(tenant)) - 1)
+  const [oldest] = await storeCall(() => deps.store.events(tenant, Math.max(size, log.signed, removed), 1))
   const since = oldest === undefined ? deps.store.now() : timeOf(oldest.body)
   const isFull = Math.floor(newest.size / WIDTH) > Math.floor(size / WIDTH)
   return { ...found, since, isDue: isFull || deps.store.now() - since >= PARTIAL_AFTER_MS }
@@ -153,16 +155,32 @@ export async function lastNoteOf(
   tenant: string,
 ): Promise<string | undefined> {
   const log = await storeCall(() => logOf(deps.store, tenant))
-  const placed = await storeCall(async () => {
-    if (tiles === undefined) return undefined
-    return readNote(tiles.placeOf(tenant, log.number)).catch((cause: unknown) => {
+  const placed = tiles && (await noteOf(tiles, tenant, log.number))
+  const newest = await storeCall(() => checkpointIn(deps, tenant, { reverse: true, limit: 1 }))
+  return placed ?? newest?.note
+}
+
+/**
+ * The number of a tenant's next log, which no place has yet. A store that was set back may have forgotten a log, whose
+ * name auditors have.
+ *
+ * @throws GatewayError `store_unavailable` when the place does not answer
+ */
+export async function nextLog(tiles: Tiles | undefined, tenant: string, last: number): Promise<number> {
+  let log = last + 1
+  while (tiles !== undefined && (await noteOf(tiles, tenant, log)) !== undefined) log++
+  return log
+}
+
+/** The note in the place of a log. @throws GatewayError `store_unavailable` when the place does not answer */
+const noteOf = (tiles: Tiles, tenant: string, log: number): Promise<string | undefined> =>
+  storeCall(async () => {
+    const found = await readNote(tiles.placeOf(tenant, log)).catch((cause: unknown) => {
       if (!(cause instanceof PlaceUnavailable)) throw cause
       throw new StoreUnavailable(`the tiles cannot be read: ${cause.message}`, { cause })
     })
+    return found?.note
   })
-  const newest = await storeCall(() => checkpointIn(deps, tenant, { reverse: true, limit: 1 }))
-  return placed?.note ?? newest?.note
-}
 
 async function checkpointIn(
   deps: Deps,

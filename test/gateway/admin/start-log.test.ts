@@ -158,3 +158,51 @@ describe('a new log', () => {
     expect((await startLog(deps, { identity: IDENTITY, tiles: undefined }, ask)).log).toBe(2)
   })
 })
+
+describe('a new log of a store that forgot one', () => {
+  it('has another number than any log in the place, whose origin and key were given to auditors', async () => {
+    await lab.add(300)
+    await lab.publish()
+    await lab.add(400, { to: 'forgotten' })
+    await start('forgotten')
+    await publish('forgotten')
+    const before = await recordsIn(2)
+    // a backup from before that is restored
+    await lab.add(500, { to: 'restored' })
+    expect((await start('restored')).log).toBe(3)
+    await publish('restored')
+    expect(await recordsIn(3)).toEqual(await stored('restored'))
+    expect(await recordsIn(2)).toEqual(before)
+  })
+})
+
+describe('readers, once there is a further log', () => {
+  it('read the last one, also when the log before it was never published', async () => {
+    await lab.add(2 * WIDTH)
+    await lab.publish()
+    await lab.add(WIDTH + 300, { to: 'set-back' })
+    await start('set-back')
+    await start('set-back')
+    await publish('set-back')
+    const before = await stored('set-back')
+    lab.now += HOUR
+    expect(await lab.remove('set-back')).toBeGreaterThan(WIDTH)
+    expect(await stored('set-back')).toEqual(before)
+  })
+
+  it.each(['is missing', 'is garbage'])(
+    'get no record of a forked log when a bundle of the new one %s',
+    async (what) => {
+      await lab.add(2 * WIDTH)
+      await lab.publish()
+      await lab.add(WIDTH + 300, { to: 'set-back' })
+      await start('set-back')
+      await publish('set-back')
+      lab.now += HOUR
+      expect(await lab.remove('set-back')).toBeGreaterThan(WIDTH)
+      await lab.placeAt(2).remove('tile/entries/000')
+      if (what === 'is garbage') await lab.placeAt(2).create('tile/entries/000', Buffer.from('garbage'))
+      await expect(stored('set-back')).rejects.toThrow('are only in tiles')
+    },
+  )
+})

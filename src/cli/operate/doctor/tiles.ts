@@ -94,9 +94,7 @@ async function firstIn(archive: StoreArchive, tenant: string): Promise<number> {
 }
 
 async function lastNote(places: Places, tenant: string): Promise<string | undefined> {
-  const first = await readNote(places.of(tenant))
-  const log = first === undefined ? 1 : await lastLog(places, tenant)
-  return (log === 1 ? first : await readNote(places.of(tenant, log)))?.note
+  return (await readNote(places.of(tenant, await lastLog(places, tenant))))?.note
 }
 
 const NOT_LATE = 'and no log is late'

@@ -1,0 +1,38 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { storeOfWholeLog } from '../../src/app/whole-log.ts'
+import { createLossWatch } from '../../src/gateway/jobs/loss-watch.ts'
+import { WIDTH } from '../../src/tiles/layout.ts'
+import { HOUR } from '../gateway-fixture.ts'
+import { commitOf } from '../store/commit-of.ts'
+import { Lab, TENANT } from '../tiles/lab.ts'
+
+/** The watch for losses, once the last record of this gateway is only in tiles. */
+let lab: Lab
+beforeEach(() => {
+  lab = new Lab()
+  lab.logInStoreMs = HOUR
+})
+afterEach(() => lab.dispose())
+
+describe('the watch for losses', () => {
+  it('needs no tiles: the report of an idle gateway follows it, and without reports it refuses calls', async () => {
+    const { store } = await lab.on()
+    const writes = [{ op: 'put', type: 'secret', id: 'log', body: JSON.stringify({ value: 'lab' }) } as const]
+    await store.commit('_system', commitOf(store, { writes }))
+    // the tiles are away, as a bucket sometimes is
+    const watch = createLossWatch(
+      { store: storeOfWholeLog(store, undefined) },
+      { log: 'lab', instance: 'one', onLost: () => undefined },
+    )
+    const own = commitOf(store, { events: [JSON.stringify({ at: new Date(lab.now).toISOString() })] })
+    const result = await store.commit(TENANT, own)
+    watch.noted({ kind: 'commit', tenant: TENANT, commitId: own.commitId, result } as never)
+    // another instance writes the next records
+    await lab.add(WIDTH)
+    await lab.publish()
+    lab.now += HOUR
+    expect(await lab.remove()).toBe(WIDTH + 1)
+    await watch.check()
+    expect(watch.lost()).toBeUndefined()
+  })
+})

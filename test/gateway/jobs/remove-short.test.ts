@@ -1,0 +1,52 @@
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, it } from 'vitest'
+import type { Places } from '../../../src/app/places.ts'
+import { startTiles, type TilesWriter } from '../../../src/app/tiles.ts'
+import { directoryPlace } from '../../../src/tiles/directory/directory-place.ts'
+import { WIDTH } from '../../../src/tiles/layout.ts'
+import { HOUR, overriding } from '../../gateway-fixture.ts'
+import { Lab, TENANT } from '../../tiles/lab.ts'
+import { until } from '../../until.ts'
+
+/** Records leave a store that is short of room. */
+let lab: Lab
+let writer: TilesWriter | undefined
+beforeEach(() => {
+  lab = new Lab()
+  lab.logInStoreMs = HOUR
+})
+afterEach(async () => {
+  await writer?.close()
+  await lab.dispose()
+})
+
+describe('a store that is short of room', () => {
+  it('still loses its old records, which makes room', async () => {
+    await lab.add(WIDTH + 1)
+    await lab.publish()
+    lab.now += HOUR
+    const deps = await lab.on()
+    const { commit } = deps.store
+    await commit.call(deps.store, '_system', {
+      commitId: 'i',
+      deadline: Infinity,
+      guards: [],
+      writes: [{ op: 'index', index: 'tenants', member: TENANT, to: 0 }],
+      events: [],
+    })
+    const store = overriding(deps.store, { shortOfRoom: () => 'the disk is almost full' })
+    const places: Places = {
+      address: lab.address,
+      onStoreDisk: true,
+      of: (tenant) => directoryPlace(join(lab.directory, 'tiles', tenant)),
+      close: () => undefined,
+    }
+    writer = startTiles({ ...deps, store }, places, {
+      identity: lab.identity,
+      watch: { requireSameStore: () => Promise.resolve() },
+      log: { error: () => undefined },
+      everyMs: 1,
+    })
+    await until(async () => (await store.firstEvent(TENANT)) === WIDTH + 1, 5_000)
+  })
+})
