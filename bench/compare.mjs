@@ -7,7 +7,7 @@
  */
 import { join, resolve } from 'node:path'
 import { callsOf } from './calls.mjs'
-import { cpuOf, median, pinThisProcess, plainPolicies, startGateway } from './gateway.mjs'
+import { cpuOf, median, pinThisProcess, plainPolicies, rangeOf, startGateway } from './gateway.mjs'
 import { load } from './load.mjs'
 
 const [folder, rounds = 25, seconds = 0.4] = process.argv.slice(2)
@@ -40,13 +40,6 @@ async function slice(which, name, seconds) {
   })
   if (Object.keys(unexpected).length > 0) console.log(name, 'unexpected answers:', unexpected)
   return { perSecond, p99, cpu: (cpuOf(pid) - cpu) / count }
-}
-
-/** Returns the median, and in brackets the values below and above which lies a tenth of all. */
-function rangeOf(values) {
-  const sorted = values.toSorted((a, b) => a - b)
-  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))].toFixed(2)
-  return `${at(0.5)} (${at(0.1)} to ${at(0.9)})`
 }
 
 const table = {}

@@ -4,7 +4,15 @@
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -18,9 +26,11 @@ const copies = new Map()
  * Returns a copy of a checkout's starter policies for benchmarks. Allowed calls need no proof, so an allow is one
  * request, unless `proofs` is set. Transfers have no limit, and the agent of the benchmarks has a rate that it never
  * reaches.
+ *
+ * @param retention the line `retention` of routing.yaml; the default is that of the checkout
  */
-export function plainPolicies({ from = STARTER_POLICIES, proofs = false } = {}) {
-  const key = `${proofs} ${from}`
+export function plainPolicies({ from = STARTER_POLICIES, proofs = false, retention } = {}) {
+  const key = `${proofs} ${retention} ${from}`
   const known = copies.get(key)
   if (known !== undefined) return known
   const copy = mkdtempSync(join(tmpdir(), 'countersign-bench-policies-'))
@@ -30,6 +40,11 @@ export function plainPolicies({ from = STARTER_POLICIES, proofs = false } = {}) 
   edit(join(copy, 'rules/ledger.transfer.yaml'), /^limits:.*$/ms)
   for (const file of readdirSync(join(copy, 'tools')))
     if (!proofs) edit(join(copy, 'tools', file), /^proof: always.*\n/m)
+  if (retention !== undefined) {
+    const routing = join(copy, 'routing.yaml')
+    edit(routing, /^retention:.*\n/m)
+    appendFileSync(routing, `\nretention: ${retention}\n`)
+  }
   const directory = join(copy, 'directory.yaml')
   const text = readFileSync(directory, 'utf8')
   writeFileSync(directory, text.replace(/(demo-agent: +\{ )/, '$1rate: 9999999/s, '))
@@ -37,7 +52,7 @@ export function plainPolicies({ from = STARTER_POLICIES, proofs = false } = {}) 
   return copy
 }
 
-const ADMIN_KEY = 'an-admin-key-for-benchmarks-on-loopback-only'
+export const ADMIN_KEY = 'an-admin-key-for-benchmarks-on-loopback-only'
 const READY_WITHIN_MS = 20_000
 /** Budgets that no benchmark exhausts. */
 const BUDGETS = {
@@ -193,3 +208,10 @@ export function cpuOf(pid) {
 }
 
 export const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]
+
+/** Returns the median, and in brackets the values below and above which lies a tenth of all. */
+export function rangeOf(values) {
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))].toFixed(2)
+  return `${at(0.5)} (${at(0.1)} to ${at(0.9)})`
+}

@@ -15,6 +15,8 @@ export const LANES = [
   'diff',
   'verify',
   'lifecycle',
+  'tiles-bytes',
+  'tiles',
   'redis',
   'webhooks',
   'metrics',

@@ -34,6 +34,8 @@ const DEAR: Readonly<Record<string, readonly string[]>> = {
   proof: ['1', '20'],
   reload: ['2', '1'],
   start: ['1', '20'],
+  tiles: ['--rounds', '1', '--seconds', '0.1', '--old', '20'],
+  'tiles-bytes': ['20'],
   waits: ['5'],
 }
 /** Benchmarks without a smaller load, which take minutes, a browser or Redis. The others of the folder are parts. */

@@ -197,6 +197,19 @@ export async function evidenceAfter(gateway: Gateway, after: number): Promise<Ev
   }
 }
 
+/** All evidence of the tenant with its disclosures, as an export prints it. */
+export async function exportOf(gateway: Gateway): Promise<string> {
+  let all = ''
+  for (let after = 0; ;) {
+    const query = `tenant=acme&disclosures=true&after=${after}&limit=10000`
+    const { text } = await gateway.admin('GET', `/evidence?${query}`)
+    if (text === '') return all
+    all += text
+    const last = text.trimEnd().split('\n').at(-1) ?? ''
+    after = (JSON.parse(last) as Evidence).number
+  }
+}
+
 export const TRANSFER_PATH = (task: string): string => `/api/agent/tasks/${task}/requests`
 
 /** A transfer that both bundles allow up to 100.00 and send to a team lead above. */
@@ -212,10 +225,7 @@ export const LARGE_CENTS = 25_000
 /** Verifies all evidence of the tenant and its checkpoints, as an auditor does with an export. */
 export async function verdictOn(gateway: Gateway, directory: string): Promise<Verdict> {
   const file = join(directory, 'evidence.ndjson')
-  writeFileSync(
-    file,
-    (await gateway.admin('GET', '/evidence?tenant=acme&disclosures=true&after=0&limit=10000')).text,
-  )
+  writeFileSync(file, await exportOf(gateway))
   const { verifier_key, checkpoints } = (await gateway.admin('GET', '/checkpoints?tenant=acme')).body as {
     verifier_key: string
     checkpoints: { note: string }[]

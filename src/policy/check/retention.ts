@@ -1,5 +1,6 @@
 import { LEAST_RETENTION, DEFAULT_RETENTION, type Retention } from '../language/retention.ts'
 import { duration } from '../language/time.ts'
+import { MAX_RETENTION_MS } from '../text/bounds.ts'
 import type { Doc } from '../yaml/parse.ts'
 import { readDuration, readKeys, readMap, type Reader } from '../yaml/shape.ts'
 import type { LimitIr } from '../language/rule.ts'
@@ -21,7 +22,7 @@ export function checkRetention(reader: Reader, doc: Doc | undefined): CheckedRet
   const read = (name: 'threads' | 'disclosures' | 'log_in_store', what: string, why = ''): number => {
     const key = keys[name]
     const least = LEAST_RETENTION[`${name}_ms`]
-    const ms = key && readDuration(reader, key, `\`${name}\``)
+    const ms = key && readDuration(reader, key, `\`${name}\``, MAX_RETENTION_MS)
     if (key && ms !== undefined && ms < least)
       reader.report('bad-value', key, `${what} for at least ${duration(least)}${why}`)
     return ms ?? DEFAULT_RETENTION[`${name}_ms`]

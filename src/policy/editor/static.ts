@@ -105,6 +105,8 @@ function inputSchema(): JsonObject {
 
 const TYPES = ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string']
 
+const RETENTION: JsonObject = { ...DURATION, description: 'Digits and s, m, h or d, at most 3660 days.' }
+
 export function routingSchema(groups: readonly string[]): JsonObject {
   const level = levelSchema(groups)
   return {
@@ -116,7 +118,7 @@ export function routingSchema(groups: readonly string[]): JsonObject {
       timezone: text('An IANA name, such as Europe/Berlin; for time.*, from and until.'),
       levels: closed(RISKS, Object.fromEntries(RISKS.map((risk) => [risk, level]))),
       retention: {
-        ...closed([], { threads: DURATION, disclosures: DURATION, log_in_store: DURATION }),
+        ...closed([], { threads: RETENTION, disclosures: RETENTION, log_in_store: RETENTION }),
         description:
           'How long the gateway keeps threads after their end: 30d by default. Disclosures after their record: 90d. Records of evidence in the store, if they are in tiles: 7d.',
       },

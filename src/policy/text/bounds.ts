@@ -43,8 +43,10 @@ export const MAX_REASON_CHARACTERS = 500
 /** The maximum length of a contract's `summary`. */
 export const MAX_SUMMARY_CHARACTERS = 300
 export const MAX_SUMMARY_FIELDS = 12
-/** 31 days, the longest duration that a bundle may specify. */
+/** 31 days, the longest duration that a bundle may specify, except for retention. */
 export const MAX_DURATION_MS = 31 * 24 * 3_600_000
+/** Ten years, the longest retention. */
+export const MAX_RETENTION_MS = 3_660 * 24 * 3_600_000
 export const MAX_APPROVALS = 20
 /** The ready-made comments of a review level, one for each digit key. */
 export const MAX_COMMENTS = 9

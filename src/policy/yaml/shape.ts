@@ -4,7 +4,7 @@ import { didYouMean } from '../text/nearest.ts'
 import type { DiagnosticCode } from '../report/diagnostics.ts'
 import type { Doc, DocEntry, DocMap } from './parse.ts'
 import type { Findings, Mark, Source } from './source.ts'
-import { parseDuration, showForeign } from '../text/text.ts'
+import { DAY_MS, parseDuration, showForeign } from '../text/text.ts'
 
 /** Collects the findings about one file. Every `read...` below reports a problem and then returns undefined. */
 export interface Reader {
@@ -67,13 +67,18 @@ export function readCount(reader: Reader, doc: Doc, what: string, max: number): 
   return reader.report('bad-value', doc, `${what} must be a whole number from 1 to ${max}`) as undefined
 }
 
-/** Reads a DURATION as ms, at most 31 days. */
-export function readDuration(reader: Reader, doc: Doc, what: string): number | undefined {
+/** Reads a DURATION as ms, at most 31 days unless `mostMs` is given. */
+export function readDuration(
+  reader: Reader,
+  doc: Doc,
+  what: string,
+  mostMs = MAX_DURATION_MS,
+): number | undefined {
   const text = readText(reader, doc, what)
   if (text === undefined) return undefined
   const ms = parseDuration(text)
-  if (ms !== undefined && ms <= MAX_DURATION_MS) return ms
-  const hint = 'write digits and s, m, h or d, such as `30m`, at most 31 days'
+  if (ms !== undefined && ms <= mostMs) return ms
+  const hint = `write digits and s, m, h or d, such as \`30m\`, at most ${mostMs / DAY_MS} days`
   return reader.report('bad-value', doc, `\`${text}\` is not a duration`, hint) as undefined
 }
 

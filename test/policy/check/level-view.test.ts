@@ -103,6 +103,13 @@ describe('the retention of threads, disclosures and records of evidence', () => 
     expect((await snapshotOf(bundle())).retention).toEqual(days(30, 90, 7))
     const files = withRetention('retention: { threads: 10d, disclosures: 1d, log_in_store: 2d }')
     expect((await snapshotOf(files)).retention).toEqual(days(10, 1, 2))
+    const long = withRetention('retention: { threads: 366d, disclosures: 90d, log_in_store: 3660d }')
+    expect((await snapshotOf(long)).retention).toEqual(days(366, 90, 3_660))
+    const [first] = await diagnose(withRetention('retention: { disclosures: 3661d }'))
+    expect(first).toMatchObject({
+      message: '`3661d` is not a duration',
+      hint: 'write digits and s, m, h or d, such as `30m`, at most 3660 days',
+    })
   })
 
   it('is never shorter than agents may ask about their proofs', async () => {
