@@ -41,12 +41,12 @@ interface LogDetails {
   readonly previous: string
 }
 
-/** Each log is numbered, and names the one before it. */
+/** Each log has a higher number than those before it. A store that was set back may have forgotten some. */
 export function logStarted(
   ledger: Ledger,
   { details: { log, origin, previous } }: ReadEvent<LogDetails>,
 ): void {
-  requireThat(log === ledger.log + 1, `log ${ledger.log} was the last one`)
+  requireThat(log > ledger.log, `log ${ledger.log} was the last one`)
   requireThat(origin.endsWith(`/${log}`), 'the origin is not that of this log')
   requireThat(previous.split('\n', 1)[0] !== origin, 'the earlier note has the origin of this log')
   ledger.log = log
