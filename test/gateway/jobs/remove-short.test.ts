@@ -26,8 +26,7 @@ describe('a store that is short of room', () => {
     await lab.publish()
     lab.now += HOUR
     const deps = await lab.on()
-    const { commit } = deps.store
-    await commit.call(deps.store, '_system', {
+    await deps.store.commit('_system', {
       commitId: 'i',
       deadline: Infinity,
       guards: [],
