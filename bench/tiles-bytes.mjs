@@ -1,5 +1,5 @@
 /*
- * The bytes that tiles and disclosures of a call take: of calls that are all allowed, and of calls that are all held,
+ * The bytes of a call in tiles and disclosures. One run has only allowed calls. The other has only calls that are held,
  * approved, collected and redeemed. Tiles are the files in their place. Disclosures are compressed as one file for each
  * 65,536 records, as if they were moved there. The last column has their names and contents in the store.
  *

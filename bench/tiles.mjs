@@ -1,6 +1,6 @@
 /*
- * What the log as tiles and retention cost: the throughput of allowed calls on a gateway that publishes tiles, and that
- * deletes old threads and disclosures, beside one that does neither. Both have the same old calls at the start. They
+ * The cost of tiles and retention. One gateway publishes tiles, and deletes old threads and disclosures. The other does
+ * neither. The throughput of allowed calls of both is compared. Both have the same old calls at the start. They
  * share a core in alternate slices. One is stopped (SIGSTOP) while the other serves, so each pays for all its work.
  *
  * npm run build && node bench/tiles.mjs [--rounds 12] [--seconds 5] [--old 30000] [--with tiles,retention] (Linux)
@@ -63,7 +63,7 @@ const published = ({ directory }) => {
 }
 const checkpointOf = (directory) => join(directory, 'data/tiles', TENANT, 'checkpoint')
 
-/** Starts a gateway on a copy of the old calls, which stands still until its slice. */
+/** Starts a gateway on a copy of the old calls, which is stopped until its slice. */
 async function startOn(filled, { policies, settings }) {
   const directory = mkdtempSync(join(root, 'gateway-'))
   cpSync(filled, join(directory, 'data'), { recursive: true, filter: (path) => !path.endsWith('.sock') })
@@ -99,7 +99,7 @@ async function slice(gateway, lasting) {
   return { count, perSecond, p99, cpu: (cpuOf(pid) - cpu) / count, published: published(gateway) - before }
 }
 
-/** What the store of a gateway that does not run has. */
+/** Counts of the store of a gateway that does not run. */
 async function countsIn(data) {
   const counts = { threads: 0, records: 0, last: 0, disclosures: [] }
   const archive = await openContent({ data })

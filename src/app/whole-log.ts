@@ -1,4 +1,4 @@
-import { overriding, type Store, type StoredEvent, StoreUnavailable } from '../store/store.ts'
+import { overriding, type Store, STORE_LIMITS, type StoredEvent, StoreUnavailable } from '../store/store.ts'
 import { WIDTH } from '../tiles/layout.ts'
 import { readNote, readRecords } from '../tiles/log.ts'
 import { BadTile, PlaceUnavailable } from '../tiles/place.ts'
@@ -19,17 +19,30 @@ const MOST_BUNDLES = 4
  * The store with the whole log. `events` reads records that left the store from their tiles. Tiles have no commit ids,
  * so the commit id of such a record is empty.
  */
-export function storeOfWholeLog(store: Store, places: Places | undefined): Store {
+export function storeOfWholeLog(
+  store: Store,
+  places: Places | undefined,
+  callMs: number = STORE_LIMITS.callMs,
+): Store {
   const tiles = new EarlierRecords(places, (of, tenant) => logWithTiles(of, store, tenant))
   return overriding(store, {
     async events(partition, after, limit) {
       const kept = await store.events(partition, after, limit)
       const first = kept[0]?.number ?? 0
       if (first <= after + 1) return kept
-      const earlier = await tiles.read(partition, { after, before: first, limit })
+      const earlier = await within(callMs, tiles.read(partition, { after, before: first, limit }))
       return [...earlier, ...kept.slice(0, limit - earlier.length)]
     },
   })
+}
+
+/** Limits the time of a call, as a store does (S09): a bucket may not answer for a minute. */
+async function within<T>(ms: number, call: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new StoreUnavailable('the tiles do not answer in time')), ms)
+  })
+  return Promise.race([call, late]).finally(() => clearTimeout(timer))
 }
 
 interface Range {
@@ -91,7 +104,7 @@ export class EarlierRecords {
 
 /**
  * The number of the log whose tiles have the records that left the store. Tiles of an earlier log may have other
- * records, so they serve only until the first publication of the last log, which reaches all of them.
+ * records. They serve only until the first publication of the last log, which reaches all of them.
  */
 async function logWithTiles(places: Places, store: Store, tenant: string): Promise<number> {
   const { number } = await logOf(store, tenant)

@@ -2,7 +2,7 @@ import { defined } from '../../contract/defined.ts'
 import type { EarlierCall, LimitState, ThreadView } from '../../contract/reviewer.ts'
 import { type Thread, upcomingAnnouncements } from '../../domain/thread.ts'
 import type { ExplainingSnapshot } from '../../policy/evaluate/explanation.ts'
-import type { IndexEntry } from '../../store/store.ts'
+import { type IndexEntry, StoreUnavailable } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
 import { toolOf } from '../thread/call-history.ts'
@@ -68,7 +68,16 @@ async function rejections(
   tenant: string,
   entries: readonly IndexEntry[],
 ): Promise<EarlierCall[]> {
-  const pages = await Promise.all(entries.map(({ score }) => deps.store.events(tenant, score - 1, 1)))
+  const first = await deps.store.firstEvent(tenant)
+  const pages = await Promise.all(
+    entries.map(({ score: number }) =>
+      deps.store.events(tenant, number - 1, 1).catch((error: unknown) => {
+        // tiles that do not answer must keep no reviewer from a call
+        if (number < first && error instanceof StoreUnavailable) return []
+        throw error
+      }),
+    ),
+  )
   return pages.flat().map(({ body }) => {
     const { tool = '', at } = JSON.parse(body) as EvidenceRecord
     return { tool, outcome: 'reject', at }
