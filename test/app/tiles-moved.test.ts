@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Places } from '../../src/app/places.ts'
@@ -7,6 +8,7 @@ import { startLog } from '../../src/gateway/admin/start-log.ts'
 import { makeCheckpoint } from '../../src/gateway/jobs/checkpoints.ts'
 import { directoryPlace } from '../../src/tiles/directory/directory-place.ts'
 import { WIDTH } from '../../src/tiles/layout.ts'
+import { PlaceUnavailable } from '../../src/tiles/place.ts'
 import { HOUR } from '../gateway-fixture.ts'
 import { Lab, TENANT } from '../tiles/lab.ts'
 import { until } from '../until.ts'
@@ -65,6 +67,31 @@ describe('tiles whose first records left the store', () => {
     const started = await start(places('elsewhere'))
     await until(() => stops.length > 0)
     expect(started.readings().stopped).toEqual(new Map([['place_behind', 1]]))
+  })
+
+  it.each([
+    ['stop with an alert when a new log lacks them, too', undefined, 'place_behind'],
+    ['say why a new log waits for them', new PlaceUnavailable('the cable was cut'), undefined],
+  ])('%s', async (_, failure, stop) => {
+    const deps = await lab.on()
+    const whole = { ...deps, store: storeOfWholeLog(deps.store, places()) }
+    await startLog(whole, { identity: lab.identity, tiles: lab.tiles }, { tenant: TENANT, reason: 'r' })
+    await makeCheckpoint(whole, lab.identity, TENANT)
+    lab.now += HOUR
+    const of = places()
+    if (failure === undefined) rmSync(join(lab.directory, lab.address), { recursive: true })
+    await start({
+      ...of,
+      of: (tenant, log) => {
+        const place = of.of(tenant, log)
+        return log === 2 || tenant !== TENANT || failure === undefined
+          ? place
+          : { ...place, read: () => Promise.reject(failure) }
+      },
+    })
+    await until(() => said.length > 0, 5_000)
+    expect(stops[0]).toBe(stop)
+    expect(said[0]).toMatchObject({ err: { message: expect.stringMatching(/tile.entries|cable/) as string } })
   })
 
   it('are not late for the age of the log when a new log begins', async () => {

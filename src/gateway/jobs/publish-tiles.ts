@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { verifierKey } from '../../domain/checkpoint.ts'
 import { StoreUnavailable } from '../../store/store.ts'
 import { WIDTH } from '../../tiles/layout.ts'
-import { type Place, PlaceUnavailable } from '../../tiles/place.ts'
+import { BadTile, type Place, PlaceUnavailable } from '../../tiles/place.ts'
 import { readNote } from '../../tiles/log.ts'
 import { TilesStopped } from '../../tiles/stops.ts'
 import { type Publication, publish, type Published, removeOutgrown } from '../../tiles/publish.ts'
@@ -257,13 +257,22 @@ async function nextAfter(
 async function* recordsAfter(deps: Deps, tenant: string, after: number): AsyncGenerator<readonly Buffer[]> {
   let page = FIRST_PAGE
   for (let at = after; ;) {
-    const events = await storeCall(() => deps.store.events(tenant, at, page))
+    const events = await storeCall(() => deps.store.events(tenant, at, page)).catch(refuseEarlier)
     if (events.length === 0) return
     at += events.length
     yield events.map(({ body }) => Buffer.from(body))
     page = nextPageSize(page, events, PAGE)
     await pause(PAUSE_MS)
   }
+}
+
+/** Names the place that lacks records which left the store. @throws TilesStopped; PlaceUnavailable; the error */
+function refuseEarlier(error: unknown): never {
+  const reason = error instanceof Error ? error.cause : undefined
+  const cause = reason instanceof Error ? reason.cause : undefined
+  if (reason instanceof Error && cause instanceof BadTile)
+    throw new TilesStopped('place_behind', reason.message, { cause })
+  throw cause instanceof PlaceUnavailable ? cause : error
 }
 
 /** Takes the lease of the tenant's log. Returns undefined while another writer has it. */
