@@ -55,6 +55,7 @@ export const LogStarted = Type.Object({
   log: Type.Integer({ description: 'Number of the new log. Its tiles are in a folder of this name.' }),
   origin: Type.String({ description: 'Name of the new log, and first line of its notes.' }),
   verifier_key: Type.String({ description: 'C2SP signed-note verifier key of the new log.' }),
+  previous_verifier_key: Type.String({ description: 'The key of the log before.' }),
   previous: Type.String({
     description: 'The last note of the log before. The record `log.started` has it too.',
   }),

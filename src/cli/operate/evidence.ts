@@ -175,10 +175,10 @@ async function startLog(tenant: string, { url, json, reason = '' }: Values): Pro
   const reach = reachAsAdmin(url)
   const started = await createApi(reach.url, reach.key).start_log({ body: { tenant, reason } })
   if (json) return console.log(jsonOf(started))
-  console.log(
-    `${tenant} has log ${started.log} now, ${started.origin}, with this key:\n${started.verifier_key}`,
-  )
-  console.error('give auditors the key, and the tiles of the log before: both logs are evidence')
+  const { log, origin, verifier_key, previous_verifier_key } = started
+  console.log(`${tenant} has log ${log} now, ${origin}, with this key:\n${verifier_key}`)
+  console.log(`the key of the log before:\n${previous_verifier_key}`)
+  console.error('give auditors both keys, and the tiles of both logs: both are evidence')
 }
 
 function verify(file: string, values: Values): Promise<void> {

@@ -37,7 +37,14 @@ export async function startLog(
   const { answer } = await transact(deps, tenant, async (): Promise<Plan<LogStarted>> => {
     const now = await logOf(deps.store, tenant)
     const origin = originOf(identity, tenant, log)
-    const answer = { log, origin, verifier_key: verifierKey(origin, identity.key.public), previous }
+    const keyOf = (name: string): string => verifierKey(name, identity.key.public)
+    const answer = {
+      log,
+      origin,
+      verifier_key: keyOf(origin),
+      previous_verifier_key: keyOf(originOf(identity, tenant, number)),
+      previous,
+    }
     // another administrator was quicker
     if (now.number !== number)
       throw new GatewayError('not_found', `log ${number} is not the last one any more`)

@@ -69,7 +69,12 @@ describe('a new log', () => {
     await lab.add(500, { to: 'set-back' })
     await expect(lab.publish('set-back')).rejects.toMatchObject({ stop: 'forked' })
     const started = await start('set-back')
-    expect(started).toMatchObject({ log: 2, origin: 'countersign/lab/acme/2', previous: before })
+    expect(started).toMatchObject({
+      log: 2,
+      origin: 'countersign/lab/acme/2',
+      previous: before,
+      previous_verifier_key: verifierKey('countersign/lab/acme', IDENTITY.key.public),
+    })
     await publish('set-back')
     const records = await recordsIn(2)
     expect(records).toEqual(await stored('set-back'))
