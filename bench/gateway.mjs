@@ -27,7 +27,7 @@ const copies = new Map()
  * request, unless `proofs` is set. Transfers have no limit, and the agent of the benchmarks has a rate that it never
  * reaches.
  *
- * @param retention the line `retention` of routing.yaml; the checkout's by default
+ * @param retention the value of `retention` in routing.yaml; by default, the checkout decides
  */
 export function plainPolicies({ from = STARTER_POLICIES, proofs = false, retention } = {}) {
   const key = `${proofs} ${retention} ${from}`

@@ -1,6 +1,6 @@
 /*
  * A gateway in this process, with a clock that the caller moves: months of calls take minutes. Nothing happens by
- * itself. `due` runs the timer until nothing is left to do, and `publishAll` signs and publishes the log.
+ * itself. `due` does the work of the timer, and `publishAll` signs and publishes the log.
  */
 import pino from 'pino'
 import { startApp } from '../dist/app.js'
@@ -31,7 +31,7 @@ export const CENTS = { allowed: 2_500, held: 25_000, rejected: 5_000_000 }
 const NEVER_MS = 2 ** 30
 const TOGETHER = 32
 
-/** Returns a clock that moves only when `now` is set. */
+/** Returns a clock that does not run. The caller sets `now`. */
 export function movedClock(now) {
   const clock = { now, wall: () => clock.now, monotonic: () => clock.now }
   return clock

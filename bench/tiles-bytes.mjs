@@ -1,7 +1,7 @@
 /*
- * The bytes of a call in tiles and disclosures. One run has only allowed calls. The other has only calls that are held,
- * approved, collected and redeemed. Tiles are the files in their place. Disclosures are compressed as one file for each
- * 65,536 records, as if they were moved there. The last column has their names and contents in the store.
+ * The bytes that tiles and disclosures of a call take. In the first run, all calls are allowed. In the second, all are
+ * held, approved, collected and redeemed. Tiles are the files in their place. Disclosures are compressed as a file for
+ * each 65,536 records, as if they were moved there. The last column has their names and contents in the store.
  *
  * npm run build && node bench/tiles-bytes.mjs [allowed calls]
  */
