@@ -62,7 +62,7 @@ const MOST_WITHOUT_TILES = 4
 /** The number of the last log with tiles at an address; 1 also for an address without any. */
 export async function lastLog(places: Places, tenant: string): Promise<number> {
   let found = 1
-  for (let log = 2; log <= found + MOST_WITHOUT_TILES + 1; log++)
+  for (let log = 1; log <= found + MOST_WITHOUT_TILES + 1; log++)
     if ((await readNote(places.of(tenant, log))) !== undefined) found = log
   return found
 }
