@@ -6,7 +6,6 @@ import { startTiles, type TilesWriter } from '../../src/app/tiles.ts'
 import { storeOfWholeLog } from '../../src/app/whole-log.ts'
 import { startLog } from '../../src/gateway/admin/start-log.ts'
 import { makeCheckpoint } from '../../src/gateway/jobs/checkpoints.ts'
-import { directoryPlace } from '../../src/tiles/directory/directory-place.ts'
 import { WIDTH } from '../../src/tiles/layout.ts'
 import { PlaceUnavailable } from '../../src/tiles/place.ts'
 import { HOUR } from '../gateway-fixture.ts'
@@ -28,14 +27,6 @@ afterEach(async () => {
   await writer?.close()
   writer = undefined
   await lab.dispose()
-})
-
-const places = (address = lab.address): Places => ({
-  address,
-  onStoreDisk: false,
-  of: (tenant, log = 1) =>
-    directoryPlace(join(lab.directory, address, tenant, ...(log === 1 ? [] : [String(log)]))),
-  close: () => undefined,
 })
 
 async function start(of: Places): Promise<TilesWriter> {
@@ -64,7 +55,8 @@ describe('tiles whose first records left the store', () => {
   })
 
   it('stop with an alert when the settings name a place without their files', async () => {
-    const started = await start(places('elsewhere'))
+    lab.address = 'elsewhere'
+    const started = await start(lab.places())
     await until(() => stops.length > 0)
     expect(started.readings().stopped).toEqual(new Map([['place_behind', 1]]))
   })
@@ -74,11 +66,11 @@ describe('tiles whose first records left the store', () => {
     ['say why a new log waits for them', new PlaceUnavailable('the cable was cut'), undefined],
   ])('%s', async (_, failure, stop) => {
     const deps = await lab.on()
-    const whole = { ...deps, store: storeOfWholeLog(deps.store, places()) }
+    const whole = { ...deps, store: storeOfWholeLog(deps.store, lab.places()) }
     await startLog(whole, { identity: lab.identity, tiles: lab.tiles }, { tenant: TENANT, reason: 'r' })
     await makeCheckpoint(whole, lab.identity, TENANT)
     lab.now += HOUR
-    const of = places()
+    const of = lab.places()
     if (failure === undefined) rmSync(join(lab.directory, lab.address), { recursive: true })
     await start({
       ...of,
@@ -97,13 +89,13 @@ describe('tiles whose first records left the store', () => {
   it('are not late for the age of the log when a new log begins', async () => {
     lab.now += 1_000 * HOUR
     const deps = await lab.on()
-    const whole = { ...deps, store: storeOfWholeLog(deps.store, places()) }
+    const whole = { ...deps, store: storeOfWholeLog(deps.store, lab.places()) }
     await startLog(whole, { identity: lab.identity, tiles: lab.tiles }, { tenant: TENANT, reason: 'r' })
     await makeCheckpoint(whole, lab.identity, TENANT)
     let wake = (): void => undefined
     const asleep = new Promise<void>((resolve) => (wake = resolve))
     let isAsleep = false
-    const of = places()
+    const of = lab.places()
     const slow: Places = {
       ...of,
       of: (tenant, log) => {

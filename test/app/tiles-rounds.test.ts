@@ -30,8 +30,7 @@ const sizeOf = async (tenant: string): Promise<number> =>
   sizeIn((await readNote(placeOf(tenant)))?.note ?? '')
 
 async function start(of: Places['of'], store = 'data'): Promise<TilesWriter> {
-  const places = { address: 'tiles', onStoreDisk: false, of, close: () => undefined }
-  writer = startTiles(await lab.on(store), places, {
+  writer = startTiles(await lab.on(store), lab.places({ of }), {
     identity: lab.identity,
     watch: { requireSameStore: () => Promise.resolve() },
     log: { error: (facts: { readonly reason?: string }) => void stops.push(facts.reason ?? '') },

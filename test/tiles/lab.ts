@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Places } from '../../src/app/places.ts'
 import { commitIds, depsOf, randomSource } from '../../src/app/deps.ts'
 import { signingKeyOf } from '../../src/domain/checkpoint.ts'
 import type { Deps } from '../../src/gateway/core/deps.ts'
@@ -98,8 +99,19 @@ export class Lab {
     while ((await makeCheckpoint(await this.on(to), this.identity, tenant)).more);
   }
 
-  placeAt(log = 1): Place {
-    return directoryPlace(join(this.directory, this.address, TENANT, ...(log === 1 ? [] : [String(log)])))
+  placeAt(log = 1, tenant = TENANT): Place {
+    return directoryPlace(join(this.directory, this.address, tenant, ...(log === 1 ? [] : [String(log)])))
+  }
+
+  /** The places as a gateway opens them. */
+  places(other: Partial<Places> = {}): Places {
+    return {
+      address: this.address,
+      onStoreDisk: false,
+      of: (tenant, log) => this.placeAt(log, tenant),
+      close: () => undefined,
+      ...other,
+    }
   }
 
   get tiles() {

@@ -38,7 +38,7 @@ export interface ChoiceContext {
   readonly conditions: ConditionCompiler
   /** True when the field can have any value, regardless of the contract. */
   readonly anything?: boolean
-  /** True when only the MCP server declares the tool's `reversibility`. It then counts as any value. */
+  /** True when only the MCP server declares the tool's `reversibility`. It may then have each value. */
   readonly doubtful?: boolean
 }
 

@@ -18,17 +18,10 @@ beforeEach(() => {
 })
 afterEach(() => lab.dispose())
 
-const places = () => ({
-  address: lab.address,
-  onStoreDisk: false,
-  of: (_: string, log = 1) => lab.placeAt(log),
-  close: () => undefined,
-})
-
 /** A gateway whose store reads the tiles too. */
 async function gateway(on = 'data'): Promise<Deps> {
   const deps = await lab.on(on)
-  return Object.assign(deps, { store: storeOfWholeLog(deps.store, places()) })
+  return Object.assign(deps, { store: storeOfWholeLog(deps.store, lab.places()) })
 }
 
 const start = async (on: string): Promise<Awaited<ReturnType<typeof startLog>>> =>

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Places } from '../../../src/app/places.ts'
 import { storeOfWholeLog } from '../../../src/app/whole-log.ts'
 import { runDue } from '../../../src/gateway/jobs/scheduler.ts'
 import type { ExplainingSnapshot } from '../../../src/policy/evaluate/explanation.ts'
@@ -27,9 +26,7 @@ describe('the round of the timer', () => {
     const writes = ['acme', 'other'].map((member) => ({ ...index, member }))
     await deps.store.commit('_system', commitOf(deps.store, { writes }))
     let asked = 0
-    const places: Places = {
-      address: lab.address,
-      onStoreDisk: false,
+    const places = lab.places({
       of: () => ({
         ...lab.placeAt(),
         // a call to S3 may take a minute until it fails
@@ -38,8 +35,7 @@ describe('the round of the timer', () => {
           return new Promise(() => undefined)
         },
       }),
-      close: () => undefined,
-    }
+    })
     const retention = { threads_ms: HOUR, disclosures_ms: HOUR, log_in_store_ms: HOUR }
     const without = {
       ...deps,

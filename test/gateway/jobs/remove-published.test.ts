@@ -18,16 +18,9 @@ beforeEach(() => {
 })
 afterEach(() => lab.dispose())
 
-const places = () => ({
-  address: lab.address,
-  onStoreDisk: false,
-  of: () => lab.placeAt(),
-  close: () => undefined,
-})
-
 /** The bodies of all records, as readers see them. */
 async function wholeLog(pageOf = 100): Promise<string[]> {
-  const store = storeOfWholeLog((await lab.on()).store, places())
+  const store = storeOfWholeLog((await lab.on()).store, lab.places())
   const bodies: string[] = []
   for (;;) {
     const page = await store.events(TENANT, bodies.length, pageOf)

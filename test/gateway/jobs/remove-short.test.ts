@@ -1,8 +1,5 @@
-import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'vitest'
-import type { Places } from '../../../src/app/places.ts'
 import { startTiles, type TilesWriter } from '../../../src/app/tiles.ts'
-import { directoryPlace } from '../../../src/tiles/directory/directory-place.ts'
 import { WIDTH } from '../../../src/tiles/layout.ts'
 import { HOUR, overriding } from '../../gateway-fixture.ts'
 import { Lab, TENANT } from '../../tiles/lab.ts'
@@ -34,13 +31,7 @@ describe('a store that is short of room', () => {
       events: [],
     })
     const store = overriding(deps.store, { shortOfRoom: () => 'the disk is almost full' })
-    const places: Places = {
-      address: lab.address,
-      onStoreDisk: true,
-      of: (tenant) => directoryPlace(join(lab.directory, 'tiles', tenant)),
-      close: () => undefined,
-    }
-    writer = startTiles({ ...deps, store }, places, {
+    writer = startTiles({ ...deps, store }, lab.places({ onStoreDisk: true }), {
       identity: lab.identity,
       watch: { requireSameStore: () => Promise.resolve() },
       log: { error: () => undefined },
