@@ -116,7 +116,7 @@ export class Console {
     const page = await this.open(look)
     await page.goto(`${this.world.url}/console/#/sign-in/${await this.world.link(reviewer)}`)
     await page.getByRole('button', { name: 'Sign in with this link' }).click()
-    await page.getByRole('heading', { name: 'Queue' }).waitFor()
+    await page.getByRole('heading', { name: 'Queue', exact: true }).waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
     await page.locator('section[aria-label="Waiting threads"][aria-busy="false"]').waitFor()
     return page
