@@ -108,20 +108,6 @@ describe('equal calls of one agent, task and tool', () => {
     }
   })
 
-  it('equal calls are announced after an earlier version ended the first and left its record', async () => {
-    const { deps } = world.app
-    const first = await held(bot, PROPOSAL, 'left')
-    const key = heldKey((await read(deps.store, 'acme', 'thread', first.thread))?.value as Thread) as string
-    await ann.vote(first.thread, { decision: 'reject', revision: 1 })
-    const writes = [put('asked', key, { thread_id: first.thread })]
-    await transact(deps, 'acme', () => Promise.resolve({ answer: undefined, writes }))
-    const told = await toldOf('chat', async () => {
-      await held(bot, PROPOSAL, 'left')
-      await held(bot, PROPOSAL, 'left')
-    })
-    expect(told).toHaveLength(1)
-  })
-
   it('equal calls share one reminder, made for the oldest that still waits', async () => {
     const task = 'reminders'
     const [first] = [await held(bot, PROPOSAL, task)]
