@@ -1,9 +1,5 @@
 // @store each, in the soak
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Thread } from '../../src/domain/thread.ts'
-import { heldKey } from '../../src/gateway/thread/equal-calls.ts'
-import { put, read } from '../../src/gateway/core/records.ts'
-import { transact } from '../../src/gateway/core/transact.ts'
 import type { ThreadSummary } from '../../src/contract/reviewer.ts'
 import type { WebhookSecret } from '../../src/contract/webhook.ts'
 import { type Agent, held, MINUTE, openWorld, type Reviewer, SECOND, type World } from '../gateway-fixture.ts'

@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { INDEX } from '../../../src/gateway/core/indexes.ts'
 import type { Write } from '../../../src/store/store.ts'
-import { put, read } from '../../../src/gateway/core/records.ts'
 import {
   type Agent,
   held,
