@@ -84,6 +84,8 @@ export interface Vote {
   readonly groups?: readonly string[]
   /** Epoch of the store at the vote. */
   readonly epoch?: string
+  /** Epoch of the tenant's freezes at the vote; absent when the tenant had never had a freeze. */
+  readonly freeze_epoch?: number
 }
 
 /** A reviewer's claim on the thread. A claim only informs other reviewers, and expires. */

@@ -28,6 +28,7 @@ const KEY = {
 const FREEZE = {
   agent: optional(text('the agent')),
   epoch: number('the freeze epoch that began'),
+  reviewer: optional(text('the reviewer')),
   tool: optional(text('the tool')),
 }
 
@@ -60,6 +61,7 @@ const SESSION_ENDS: readonly SessionEnd[] = [
   'signed_out',
   'replaced',
   'ended_by_admin',
+  'frozen',
 ]
 
 export const ACCESS = {
@@ -183,7 +185,7 @@ export const ACCESS = {
   'session.ended': event({
     of: 'session',
     says: 'ended',
-    by: ['reviewer', 'admin', 'gateway:timer', 'gateway:sign-in'],
+    by: ['reviewer', 'admin', 'gateway:timer', 'gateway:sign-in', 'gateway:freeze'],
     logged: { reason: oneOf(SESSION_ENDS, 'why'), reviewer, session_hash, via },
     law: sessionEnded,
   }),

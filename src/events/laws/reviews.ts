@@ -16,6 +16,7 @@ import {
   openThread,
   move,
   CLOCK_SKEW_MS,
+  standingVotes,
   threadOf,
   type Ledger,
   type LedgerThread,
@@ -210,11 +211,11 @@ interface Voted extends Waited {
  */
 export function reviewApproved(ledger: Ledger, record: ReadEvent<Voted>): void {
   const thread = openThread(ledger, record)
-  const { votes, requirement } = thread
+  const { requirement } = thread
   requireInTime(thread, record)
   if (record.actor.kind !== 'gateway') requireVote(ledger, record, 'approve')
   requireVoters(thread, record)
-  requireQuorum(requirement, votes, record.at - thread.submitted_at + CLOCK_SKEW_MS)
+  requireQuorum(requirement, standingVotes(ledger, thread), record.at - thread.submitted_at + CLOCK_SKEW_MS)
   move(thread, 'quorum_met')
   thread.approval = { at: record.at }
 }

@@ -6,6 +6,7 @@ import type { Write } from '../../store/store.ts'
 import { type Caller, unauthenticated, type ProofGuard } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { record } from '../core/event-record.ts'
+import { freezesNow, refuseFrozenReviewer } from '../core/freezes.ts'
 import { requireDirectory } from '../core/readiness.ts'
 import { neverPurge, purgeAt, purged } from '../core/expiry-index.ts'
 import { put, read, remove, unchanged, type Version } from '../core/records.ts'
@@ -29,6 +30,7 @@ export interface OpenSession extends SessionState, Version {
 export async function identifySession(deps: Deps, proof: SessionProof, attended = true): Promise<Caller> {
   const { tenant, hash, page } = hashesOf(proof)
   const found = await inForce(deps, tenant, { hash, page })
+  refuseFrozenReviewer(await storeCall(() => freezesNow(deps, tenant)), found.session.reviewer)
   if (attended) await noteUse(deps, found)
   return callerOf(found)
 }

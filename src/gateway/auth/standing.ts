@@ -1,7 +1,9 @@
 import { entryDigest } from '../../domain/session.ts'
+import type { Guard } from '../../store/store.ts'
 import type { ReviewerEntry, Snapshot } from '../../policy/language/snapshot.ts'
-import { type Caller, type Standing, unauthenticated } from '../core/caller.ts'
+import { type Caller, keyGuard, type Standing, unauthenticated } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
+import { freezeGuard, freezesNow, refuseFrozenReviewer } from '../core/freezes.ts'
 import { requireDirectory } from '../core/readiness.ts'
 
 /**
@@ -31,4 +33,16 @@ export function reviewerEntry(snapshot: Snapshot | undefined, caller: Caller): R
   if (session === undefined) return entry
   if (entryDigest(entry) !== session.entry) throw unauthenticated()
   return session.groups === undefined ? entry : { ...entry, groups: session.groups }
+}
+
+/**
+ * The guards of every commit of a reviewer: the credential exists, and no freeze stops the reviewer. A body may arrive
+ * seconds after its credential.
+ *
+ * @throws GatewayError `unauthenticated`
+ */
+export async function reviewerGuards(deps: Deps, caller: Caller): Promise<Guard[]> {
+  const known = await freezesNow(deps, caller.tenant)
+  refuseFrozenReviewer(known, caller.id)
+  return [keyGuard(caller), freezeGuard(known)]
 }

@@ -1,4 +1,4 @@
-import { TIMER } from '../../domain/evidence.ts'
+import { BY_FREEZING, TIMER } from '../../domain/evidence.ts'
 import { canEnd, isAbandoned, isExpired, type Thread } from '../../domain/thread.ts'
 import { frozenMessage } from '../core/freezes.ts'
 import type { KnownFreezes } from '../core/caches.ts'
@@ -74,6 +74,6 @@ export function frozenEnd(
   const message = frozenMessage(known, thread)
   if (message === undefined || !canEnd(thread)) return undefined
   const at = deps.store.now()
-  const actor = { kind: 'gateway', id: 'freeze' } as const
-  return endOfReview(read, { trigger: 'freeze', message, at, event: { type: 'review.frozen' }, actor })
+  const event = { type: 'review.frozen' } as const
+  return endOfReview(read, { trigger: 'freeze', message, at, event, actor: BY_FREEZING })
 }
