@@ -1443,7 +1443,7 @@ describe('an impossible history', () => {
     [
       'a freeze of an agent and a tool',
       [freeze(1, { agent: 'bot', tool: 'pay' })],
-      'a freeze names an agent or a tool, but not both',
+      'a freeze names an agent, a tool or a reviewer, but only one',
     ],
     ['another version', [{ ...decided('allow'), v: 2 }], 'it has version 2, but only 1 is known'],
     ['an unknown type', [{ ...decided('allow'), type: 'x' }], 'the type "x" is unknown'],
@@ -1589,7 +1589,7 @@ describe('an impossible history', () => {
     [
       'the end of a session for no reason',
       [opened('o', { via: 'oidc' }), ended('o', { reason: 'constructor' })],
-      'its `reason` is not one of idle, expired, removed, changed, signed_out, replaced, ended_by_admin',
+      'its `reason` is not one of idle, expired, removed, changed, signed_out, replaced, ended_by_admin, frozen',
     ],
     [
       'a session that an administrator is said to have ended',

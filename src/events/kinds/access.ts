@@ -207,6 +207,19 @@ export const ACCESS = {
     disclosed: ERRORS,
     law: alone,
   }),
+  'policy.withdrawn': event({
+    of: 'bundle',
+    says: 'gives less, because a newer directory takes away',
+    by: ['gateway:policies'],
+    system: true,
+    logged: {
+      agents: number('agents that lost a tool or every right'),
+      directory: text('SHA-256 of the newer directory.yaml'),
+      reviewers: number('reviewers who lost a group, a role or every right'),
+      revision: text('the bundle revision'),
+    },
+    law: alone,
+  }),
   'evidence.read': event({
     of: 'evidence',
     says: 'was read',

@@ -3,7 +3,7 @@ import { GatewayError } from '../../contract/errors.ts'
 import { composeCredential, hashCredential, parseCredential, SECRET_BYTES } from '../../domain/credential.ts'
 import { entryDigest, type Session, sessionOver, isFor, type Vouched } from '../../domain/session.ts'
 import { isReviewerFrozen } from '../../domain/freeze.ts'
-import type { ReviewerEntry } from '../../policy/language/snapshot.ts'
+import { type ReviewerEntry, wholeDirectory } from '../../policy/language/snapshot.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import type { EventDetails, EventDisclosed } from '../../events/events.ts'
@@ -100,13 +100,15 @@ function spent(): GatewayError {
 }
 
 /**
- * The reviewer's entry.
+ * The reviewer's entry in the whole directory, by which the session is compared later.
  *
  * @throws GatewayError `not_ready`; `unauthenticated` for a link of a reviewer who has left the directory
  */
 function known(deps: Deps, tenant: string, reviewer: string): ReviewerEntry {
-  const entry = requireDirectory(deps.policies.current()).tenants.get(tenant)?.reviewers.get(reviewer)
-  if (entry === undefined) throw spent()
+  const snapshot = deps.policies.current()
+  const isKnown = requireDirectory(snapshot).tenants.get(tenant)?.reviewers.has(reviewer) === true
+  const entry = snapshot && wholeDirectory(snapshot).tenants.get(tenant)?.reviewers.get(reviewer)
+  if (!isKnown || entry === undefined) throw spent()
   return entry
 }
 

@@ -28,6 +28,7 @@ export async function claim(
   return transact(deps, caller.tenant, async () => {
     reviewerEntry(deps.policies.current(), caller)
     const thread = await findThread(deps, caller.tenant, thread_id)
+    const guards = await reviewerGuards(deps, caller)
     const freezes = await freezesNow(deps, caller.tenant)
     refuseObstacle(deps, caller, thread.value, freezes)
     const now = deps.store.now()
@@ -40,7 +41,7 @@ export async function claim(
       after: claimed,
       event: { type: 'thread.claimed', details: { ...from, via: caller.via } },
     })
-    return { ...plan, guards: [...(plan.guards ?? []), ...(await reviewerGuards(deps, caller))] }
+    return { ...plan, guards: [...(plan.guards ?? []), ...guards] }
   })
 }
 

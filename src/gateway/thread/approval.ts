@@ -37,7 +37,15 @@ export async function lapseOf(
   { revision, freezes }: { readonly revision: RevisionRecord; readonly freezes: KnownFreezes },
 ): Promise<Lapse | undefined> {
   const snapshot = requirePolicy(deps)
-  return seatsLost(snapshot, thread, freezes) ?? policyRefuses(deps, snapshot, thread, revision)
+  const under = async (one: Snapshot): Promise<Lapse | undefined> =>
+    seatsLost(one, thread, freezes) ?? policyRefuses(deps, one, thread, revision)
+  const lapse = await under(snapshot)
+  const { withdrawal } = snapshot
+  if (lapse === undefined || withdrawal === undefined || thread.approval?.collected_at !== undefined)
+    return lapse
+  // a withdrawal ends only approvals that were handed out; others rest until the next bundle decides
+  if ((await under(withdrawal.whole)) !== undefined) return lapse
+  throw notReady('the newest directory takes away what this approval needs; ask again later')
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type Freezes, isVoidVote } from '../../domain/freeze.ts'
 import { currentVotes, type Thread } from '../../domain/thread.ts'
-import type { ReviewerEntry, Tenant } from '../../policy/language/snapshot.ts'
+import { type ReviewerEntry, type Tenant, withVouched } from '../../policy/language/snapshot.ts'
 
 /**
  * The reviewers whose approvals of the current revision still count: they are in the directory, do not own the agent,
@@ -14,7 +14,7 @@ export function approversOf(tenant: Tenant | undefined, thread: Thread, freezes:
     .filter((vote) => !interactive || vote.via !== 'key')
     .flatMap(({ reviewer, groups }) => {
       const entry = tenant?.reviewers.get(reviewer)
-      return entry === undefined ? [] : [groups === undefined ? entry : { ...entry, groups }]
+      return entry === undefined ? [] : [groups === undefined ? entry : withVouched(entry, groups)]
     })
 }
 

@@ -8,10 +8,20 @@ import type { ExplainingSnapshot, LimitFacts } from './explanation.ts'
 import type { BundleIr, RoutingIr, RuleFileIr, ToolIr } from '../language/rule.ts'
 import { limitFacts } from './limits.ts'
 import { createPayloadChecks, type PayloadChecks } from '../schema/payload.ts'
-import { createPermits, refuseUnknownTool } from './permits.ts'
+import { createPermits, type Permits, refuseUnknownTool } from './permits.ts'
 import { createHeadings } from '../summary/headings.ts'
 import { compileProgram, createProgramParts, type Program } from './program.ts'
-import type { Call, HistoryNeeds, Outcome, RuleSummary } from '../language/snapshot.ts'
+import type {
+  AgentEntry,
+  Call,
+  Directory,
+  HistoryNeeds,
+  NewerDirectory,
+  Outcome,
+  RuleSummary,
+  Withdrawal,
+} from '../language/snapshot.ts'
+import { countWithdrawn, withdraw } from './withdraw.ts'
 import { createClock, type LocalTime } from '../language/time.ts'
 
 /** A snapshot with the additions that the author's tools need. */
@@ -21,6 +31,8 @@ export interface CompiledSnapshot extends ExplainingSnapshot {
   readonly clock: (at: number) => LocalTime
   /** Returns the program that decides a tool's calls; undefined for a tool without a contract. */
   programOf(tool: string): Program | undefined
+  /** Returns the same bundle without what the newer directory takes away. */
+  without(newer: NewerDirectory): CompiledSnapshot
 }
 
 /**
@@ -46,25 +58,31 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     return program ? evaluate(program, tables, call) : Promise.resolve(refuseUnknownTool(call))
   }
 
+  const inForce = (directory: Directory, permits: Permits) => ({
+    directory,
+    agentOf: (tenant: string, agent: string) => directory.tenants.get(tenant)?.agents.get(agent),
+    useOf: permits.useOf,
+    mayUse: (agent: AgentEntry | undefined, tool: string) =>
+      agent !== undefined && permits.mayUse(agent, tool),
+    knows: permits.knows,
+    decide(call: Call): Promise<Outcome> {
+      const refusal = permits.refusalOf(call)
+      return refusal === undefined ? judge(call) : Promise.resolve(refusal)
+    },
+  })
+
   let rules: readonly RuleSummary[] | undefined
-  return {
+  const whole: CompiledSnapshot = {
     ...describe(head),
+    ...inForce(head.directory, permits),
     tools: contracts,
     get rules() {
       return (rules ??= ir.ruleFiles.flatMap(rulesIn))
     },
     historyNeeds: (tool) => programOf(tool)?.history ?? NO_NEEDS,
-    agentOf: (tenant, agent) => head.directory.tenants.get(tenant)?.agents.get(agent),
-    useOf: (tenant, agent, tool) => permits.useOf(tenant, agent, tool),
-    mayUse: (agent, tool) => agent !== undefined && permits.mayUse(agent, tool),
-    knows: (tenant, tool) => permits.knows(tenant, tool),
     ruleText: (path, tenant) =>
       textOf(ir, path, (tool) => tenant === undefined || permits.knows(tenant, tool)),
     textsOf: (tenant) => (isAlone(tenant, head.directory) ? ir.texts : undefined),
-    decide(call) {
-      const refusal = permits.refusalOf(call)
-      return refusal === undefined ? judge(call) : Promise.resolve(refusal)
-    },
     withReasons(call, fired) {
       const program = programOf(call.tool)
       return program ? withReasons(program, { call, ...tables }, fired) : fired
@@ -88,7 +106,18 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
       await nextTurn()
       return explainOutcome(head.revision, outcome, { program, ...(facts && { facts }) })
     },
+    without({ digest, directory: newer }) {
+      const directory = withdraw(head.directory, newer)
+      const reviewers = countWithdrawn(head.directory, directory, 'reviewers')
+      const agents = countWithdrawn(head.directory, directory, 'agents')
+      if (reviewers.withdrawn + agents.withdrawn === 0) return whole
+      const withdrawal: Withdrawal = { digest, whole, reviewers, agents }
+      // shares the compiled rules of the whole bundle
+      const view = inForce(directory, createPermits(directory, contracts))
+      return Object.assign(Object.create(whole) as CompiledSnapshot, view, { withdrawal })
+    },
   }
+  return whole
 }
 
 function describe({ revision, commit, files, diagnostics, directory, routing, ruleCount }: BundleIr['head']) {
