@@ -3,7 +3,7 @@
  * are permanently cancelled, and votes of a frozen reviewer never count again.
  */
 
-/** The scope of a freeze: an agent, a tool, a reviewer or, when none is given, the whole tenant. */
+/** The scope of a freeze: an agent, a tool, a reviewer or, without a name, the whole tenant. */
 export interface FreezeScope {
   readonly agent?: string
   readonly tool?: string

@@ -136,6 +136,7 @@ export type ThreadTrigger =
   | 'revoke'
   | 'freeze'
   | 'withdraw'
+  | 'raise'
 
 /** All possible transitions of a thread (docs/agent-api.md, docs/review-api.md). */
 export const TRANSITIONS: Record<ThreadStatus, Partial<Record<ThreadTrigger, ThreadStatus>>> = {
@@ -165,6 +166,7 @@ export const TRANSITIONS: Record<ThreadStatus, Partial<Record<ThreadTrigger, Thr
     revoke: 'rejected',
     freeze: 'rejected',
     withdraw: 'rejected',
+    raise: 'pending_review',
   },
   rejected: {},
 }

@@ -29,14 +29,13 @@ const MEANS = {
 } as const
 
 const MEANS_REVIEWER = {
-  freeze:
-    'The reviewer is signed out and refused from now on. Votes on calls that have not run never count again.',
+  freeze: 'The reviewer is signed out and refused from now on. Earlier votes on waiting calls become void.',
   unfreeze: 'The reviewer may sign in and vote again. Earlier votes stay void.',
 } as const
 
 export const nameOf = ({ agent, tool, reviewer }: Scope): string => agent ?? tool ?? reviewer ?? 'everything'
 
-/** Asks for the reason before it freezes or unfreezes. An empty tool or reviewer means that the person still has to name one. */
+/** Asks for the reason before it freezes or unfreezes, and for the name of a tool or reviewer that is empty. */
 export function FreezeDialog({ act, scope, close }: FreezeDialogProps) {
   const reason = useSignal('')
   const name = useSignal('')

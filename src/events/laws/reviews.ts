@@ -234,6 +234,19 @@ function requireVoters(thread: LedgerThread, record: ReadEvent<Voted>): void {
   requireThat(digest === votes[0]?.digest, 'its digest is not the digest that the voters saw')
 }
 
+/** Requires an approval that was not collected. Its votes stay, and its thread has its earlier deadline. */
+export function reviewResumed(ledger: Ledger, record: ReadEvent<OfRisk>): void {
+  const thread = openThread(ledger, record)
+  requireRisk(thread, record)
+  requireThat(thread.approval?.collected === undefined, 'its approval had been collected')
+  const isByFreeze = record.actor.id === 'freeze'
+  const isFrozen = standingVotes(ledger, thread).length < thread.votes.length
+  requireThat(!isByFreeze || isFrozen, 'no reviewer of its approval was frozen')
+  requireThat(thread.votes.length > 0, 'no reviewer had approved it')
+  move(thread, 'raise')
+  delete thread.approval
+}
+
 interface Rejected extends Voted {
   readonly by?: readonly string[] | undefined
 }

@@ -131,7 +131,7 @@ export interface InstanceRecord {
   readonly revision?: string
   readonly commit?: string
   readonly loaded_at?: number
-  /** What a newer directory takes away. */
+  /** The rights that a newer directory takes away, as one line. */
   readonly withdrawals?: string
   readonly load_ok: boolean
   /** Absent in reports of earlier versions. */

@@ -3,8 +3,9 @@ import { currentVotes, type Thread } from '../../domain/thread.ts'
 import { type ReviewerEntry, type Tenant, withVouched } from '../../policy/language/snapshot.ts'
 
 /**
- * The reviewers whose approvals of the current revision still count: they are in the directory, do not own the agent,
- * and were not frozen since they voted. The reviewers' groups come from the directory, or from the identity provider at sign-in.
+ * The reviewers whose approvals of the current revision still count: they are in the directory, and do not own the
+ * agent. A freeze since the vote voids the vote. The reviewers' groups come from the directory, or from the identity
+ * provider at sign-in.
  */
 export function approversOf(tenant: Tenant | undefined, thread: Thread, freezes: Freezes): ReviewerEntry[] {
   const { interactive = false } = thread.requirement

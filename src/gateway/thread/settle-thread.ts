@@ -7,10 +7,12 @@ import type { Deps } from '../core/deps.ts'
 import type { Versioned } from '../core/records.ts'
 import type { Plan } from '../core/transact.ts'
 import { completion } from './approval-effects.ts'
+import { seatTaken } from './wait-again.ts'
 import { endOfReview } from './close-thread.ts'
 
 /**
- * The plan for a change that no caller requested: the thread expired, a freeze ended it, or its seats are filled. The
+ * The plan for a change that no caller requested: the thread expired, a freeze ended it, or its
+ * seats are filled, or no longer filled. The
  * timer, a poll or a reviewer's request commits the plan, whichever is first.
  */
 export async function settleThread(
@@ -22,6 +24,7 @@ export async function settleThread(
     expiry(deps, read) ??
     frozenEnd(deps, read, freezes) ??
     abandonment(deps, read) ??
+    seatTaken(deps, read, freezes) ??
     (await completion(deps, read, freezes))
   )
 }

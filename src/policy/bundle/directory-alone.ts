@@ -9,8 +9,8 @@ import { verifyLock } from './lock.ts'
 import { decodeText } from './text.ts'
 
 /*
- * The directory of a bundle that does not load. What it takes away does not wait for the other files
- * (docs/operations.md), if the file is sound by itself and is the file that the manifest names.
+ * The directory of a bundle that does not load. It takes away without the other files (docs/operations.md), if it is
+ * sound by itself and is the file that the manifest names.
  */
 
 const PATH = 'directory.yaml'

@@ -8,17 +8,17 @@ import type { ExplainingSnapshot, LimitFacts } from './explanation.ts'
 import type { BundleIr, RoutingIr, RuleFileIr, ToolIr } from '../language/rule.ts'
 import { limitFacts } from './limits.ts'
 import { createPayloadChecks, type PayloadChecks } from '../schema/payload.ts'
-import { createPermits, type Permits, refuseUnknownTool } from './permits.ts'
+import { createPermits, refuseUnknownTool } from './permits.ts'
 import { createHeadings } from '../summary/headings.ts'
 import { compileProgram, createProgramParts, type Program } from './program.ts'
 import type {
-  AgentEntry,
   Call,
   Directory,
   HistoryNeeds,
   NewerDirectory,
   Outcome,
   RuleSummary,
+  ToolContract,
   Withdrawal,
 } from '../language/snapshot.ts'
 import { countWithdrawn, withdraw } from './withdraw.ts'
@@ -58,23 +58,12 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     return program ? evaluate(program, tables, call) : Promise.resolve(refuseUnknownTool(call))
   }
 
-  const inForce = (directory: Directory, permits: Permits) => ({
-    directory,
-    agentOf: (tenant: string, agent: string) => directory.tenants.get(tenant)?.agents.get(agent),
-    useOf: permits.useOf,
-    mayUse: (agent: AgentEntry | undefined, tool: string) =>
-      agent !== undefined && permits.mayUse(agent, tool),
-    knows: permits.knows,
-    decide(call: Call): Promise<Outcome> {
-      const refusal = permits.refusalOf(call)
-      return refusal === undefined ? judge(call) : Promise.resolve(refusal)
-    },
-  })
+  const inForce = (directory: Directory) => partInForce(directory, contracts, judge)
 
   let rules: readonly RuleSummary[] | undefined
   const whole: CompiledSnapshot = {
     ...describe(head),
-    ...inForce(head.directory, permits),
+    ...inForce(head.directory),
     tools: contracts,
     get rules() {
       return (rules ??= ir.ruleFiles.flatMap(rulesIn))
@@ -106,18 +95,43 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
       await nextTurn()
       return explainOutcome(head.revision, outcome, { program, ...(facts && { facts }) })
     },
-    without({ digest, directory: newer }) {
-      const directory = withdraw(head.directory, newer)
-      const reviewers = countWithdrawn(head.directory, directory, 'reviewers')
-      const agents = countWithdrawn(head.directory, directory, 'agents')
-      if (reviewers.withdrawn + agents.withdrawn === 0) return whole
-      const withdrawal: Withdrawal = { digest, whole, reviewers, agents }
-      // shares the compiled rules of the whole bundle
-      const view = inForce(directory, createPermits(directory, contracts))
-      return Object.assign(Object.create(whole) as CompiledSnapshot, view, { withdrawal })
-    },
+    without: (newer) => withoutWithdrawn(whole, newer, inForce),
   }
   return whole
+}
+
+/** The members of a snapshot that depend on the people and agents in force. */
+function partInForce(
+  directory: Directory,
+  contracts: ReadonlyMap<string, ToolContract>,
+  judge: (call: Call) => Promise<Outcome>,
+): Pick<CompiledSnapshot, 'directory' | 'agentOf' | 'useOf' | 'mayUse' | 'knows' | 'decide'> {
+  const permits = createPermits(directory, contracts)
+  return {
+    directory,
+    agentOf: (tenant, agent) => directory.tenants.get(tenant)?.agents.get(agent),
+    useOf: (tenant, agent, tool) => permits.useOf(tenant, agent, tool),
+    mayUse: (agent, tool) => agent !== undefined && permits.mayUse(agent, tool),
+    knows: (tenant, tool) => permits.knows(tenant, tool),
+    decide(call) {
+      const refusal = permits.refusalOf(call)
+      return refusal === undefined ? judge(call) : Promise.resolve(refusal)
+    },
+  }
+}
+
+/** The bundle without what the newer directory takes away. It shares the compiled rules of the whole bundle. */
+function withoutWithdrawn(
+  whole: CompiledSnapshot,
+  { digest, directory: newer }: NewerDirectory,
+  inForce: (directory: Directory) => ReturnType<typeof partInForce>,
+): CompiledSnapshot {
+  const directory = withdraw(whole.directory, newer)
+  const reviewers = countWithdrawn(whole.directory, directory, 'reviewers')
+  const agents = countWithdrawn(whole.directory, directory, 'agents')
+  if (reviewers.withdrawn + agents.withdrawn === 0) return whole
+  const withdrawal: Withdrawal = { digest, whole, reviewers, agents }
+  return Object.assign(Object.create(whole) as CompiledSnapshot, inForce(directory), { withdrawal })
 }
 
 function describe({ revision, commit, files, diagnostics, directory, routing, ruleCount }: BundleIr['head']) {

@@ -2,7 +2,7 @@ import type { AgentEntry, Directory, ReviewerEntry, Tenant } from '../language/s
 
 /*
  * Withdrawals (docs/operations.md): what a newer directory takes away, while the bundle of that directory does not
- * load. Only removes: the result gives nobody anything that the directory does not give.
+ * load. Only removes: every right of the result is in both directories.
  */
 
 /** The people and agents of both directories. */

@@ -21,7 +21,7 @@ export interface Snapshot {
   readonly diagnostics: readonly Diagnostic[]
   /** The people and agents in force: without those of a withdrawal. */
   readonly directory: Directory
-  /** What a newer directory takes away, while its bundle does not load. */
+  /** The rights that a newer directory takes away, while its bundle does not load. */
   readonly withdrawal?: Withdrawal
   readonly budgets: Partial<Budgets>
   /** How reviewers look at calls of each level. */
@@ -73,7 +73,7 @@ export interface Snapshot {
   checkPayload(tool: string, payload: JsonObject): readonly PayloadProblem[]
 }
 
-/** What a newer directory takes away from the bundle in force. */
+/** The rights that a newer directory takes away from the bundle in force. */
 export interface Withdrawal {
   /** SHA-256 (hex) of the newer directory.yaml. */
   readonly digest: string
@@ -91,7 +91,7 @@ export interface NewerDirectory {
   readonly directory: Directory
 }
 
-/** The directory of the bundle, whatever a newer one takes away. It decides what ends. */
+/** The directory of the bundle, whatever a newer one takes away. Only this directory ends sessions. */
 export const wholeDirectory = ({ directory, withdrawal }: Snapshot): Directory =>
   withdrawal?.whole.directory ?? directory
 

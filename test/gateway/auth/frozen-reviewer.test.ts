@@ -94,6 +94,24 @@ describe('a frozen reviewer', () => {
     expect((await bot.validate(proof)).body.valid).toBe(false)
   })
 
+  it('loses the seat of an approval that was not collected, which waits again', async () => {
+    const { task, thread, payload } = await held(bot)
+    expect((await ben.approve(thread)).body.status).toBe('approved')
+    const records = await world.evidenceOf(async () => {
+      await act('freeze', 'ben')
+      await world.due()
+    })
+    const types = records.map(({ record }) => record.type)
+    expect(types).toEqual(['freeze.started', 'review.resumed'])
+    expect((await bot.poll({ thread_id: thread })).body.status).toBe('pending_review')
+    await act('unfreeze', 'ben')
+    expect((await bot.poll({ thread_id: thread })).body.status).toBe('pending_review')
+    expect((await cat.approve(thread)).body.status).toBe('approved')
+    const { body } = await bot.poll({ thread_id: thread })
+    const proof = { task_id: task, signature: body.approval_token, request_payload: payload }
+    expect((await bot.validate(proof)).body).toEqual({ valid: true })
+  })
+
   it('fills no seat with an earlier vote, and may vote again once the freeze was lifted', async () => {
     const { thread } = await held(bot, { payload: { amount: 20_000, to: 'audit-7' } })
     expect((await cat.approve(thread)).body.approvals).toEqual({ given: 1, required: 2 })
