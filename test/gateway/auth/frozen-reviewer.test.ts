@@ -95,11 +95,12 @@ describe('a frozen reviewer', () => {
     const threads = [await held(bot), await held(bot), await held(bot)].map(({ thread }) => thread)
     const votes = await Promise.all(threads.map(seen))
     let commits = 0
-    overtaking.before = async function next() {
+    const next = async (): Promise<void> => {
       commits += 1
-      if (commits === 2) return freezeNow()
-      overtaking.before = next
+      if (commits === 2) await freezeNow()
+      else overtaking.before = next
     }
+    overtaking.before = next
     const body = { decision: 'approve', votes }
     const answer = await ben.call<VoteResults>('POST', 'votes', { body })
     const codes = answer.body.results.map(({ problem }) => problem?.code)
