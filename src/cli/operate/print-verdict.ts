@@ -106,11 +106,11 @@ function completeness({ whole, story: { allowed, rejected, threads, redeemed, di
   )
 }
 
-/** How many votes could be compared with what was displayed. */
+/** The number of votes whose display could be compared. */
 function displayed({ checked, unchecked }: Verdict['story']['displays']): string[] {
   if (checked + unchecked === 0) return []
-  const rest = unchecked === 0 ? '' : `; ${counted(unchecked, 'vote')} came without it`
-  return [`${counted(checked, 'vote')} came with what was displayed, which matches${rest}.`]
+  const rest = unchecked === 0 ? '' : `; ${counted(unchecked, 'vote')} came without theirs`
+  return [`${counted(checked, 'vote')} came with the places that were displayed, which match${rest}.`]
 }
 
 function freshness({ signed }: Verdict, { now, within }: Brought): Said {

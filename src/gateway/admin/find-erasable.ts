@@ -42,7 +42,7 @@ export interface Found {
   readonly records: readonly {
     readonly number: number
     readonly members: number
-    /** Of a call without a thread. */
+    /** The key of a call without a thread. */
     readonly call?: string
   }[]
   /** All threads of the selection, also those that are deleted already. */

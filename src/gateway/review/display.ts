@@ -74,7 +74,7 @@ function* changesIn(before: JsonObject, after: JsonObject): Generator<string> {
     if (textOf(before[name]) !== textOf(after[name])) yield payloadName([name])
 }
 
-/** The record of the display in a vote: how much of it the log keeps, and what is kept beside the log. */
+/** The record of the display in a vote: its extent for the log, and the places beside the log. */
 export interface Recorded {
   readonly extent: 'all' | 'some' | 'none'
   readonly display?: JsonObject & Required<Displayed>

@@ -170,7 +170,7 @@ class DirectoryPlace implements Place {
 
 /**
  * Reads a regular file. A link or a pipe of a foreign directory could have no end, and opening a pipe could wait
- * for ever.
+ * forever.
  */
 async function readRegular(path: string): Promise<Buffer> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
