@@ -34,7 +34,7 @@ import {
 
 const first = (records: readonly JsonObject[]): string | undefined => {
   const replay = new Replay()
-  const faults = [...KEYS, ...records].map((one) => replay.take(one))
+  const faults = [...KEYS, ...records].map((one) => replay.take(one, one['disclosed'] as JsonObject))
   return [...faults, replay.end()].find((fault) => fault !== undefined)
 }
 
@@ -166,11 +166,12 @@ const COMMITTED = { ...IN_CLEAR, payload_digest: undefined as never, nonce: 'n' 
 const SSO = { details: { via: 'oidc' } }
 
 /** The values that ann's page displayed of the first revision. */
-const displayed = (known: Partial<ShownParts> = {}, more: JsonObject = {}): { details: JsonObject } => {
+const displayed = (known: Partial<ShownParts> = {}, more: JsonObject = {}, extent = 'all') => {
   const shown = { thread_id: THREAD, revision: 1, revision_digest: 'd', bundle: 'bundle', level: 'low' }
   const seen = ['payload.amount']
   const digest = displayedDigest({ ...shown, seen, ...known })
-  return { details: { displayed: { digest, seen, unseen: ['payload.to'], ms: 14, ...more } } }
+  const display: JsonObject = { digest, seen, unseen: ['payload.to'], ms: 14, ...more }
+  return { details: { displayed: extent, commitment: 'c' }, disclosed: { display } }
 }
 const NOTHING_SHOWN = { details: { displayed: 'none' } }
 const DISPLAYED = { ...ASKED, require_displayed: true }
@@ -905,7 +906,12 @@ describe('an impossible history', () => {
     [
       'an approval without a display that its level requires',
       [pending(DISPLAYED), voted(ANN, 'approve', NOTHING_SHOWN)],
-      'nothing was displayed, although its level requires it',
+      'not all was displayed, although its level requires it',
+    ],
+    [
+      'an approval after a part of the display that its level requires',
+      [pending(DISPLAYED), voted(ANN, 'approve', displayed({}, {}, 'some'))],
+      'not all was displayed, although its level requires it',
     ],
     [
       'a rejection without a comment that its level requires',

@@ -52,6 +52,8 @@ export interface Ledger {
   /** The number of calls that were decided immediately. */
   allowed: number
   rejected: number
+  /** Votes with a display, by whether the export has what their digest covers. */
+  displays: { readonly checked: number; readonly unchecked: number }
 }
 
 export interface LedgerLegalHold extends LegalHold {
@@ -166,6 +168,7 @@ export function emptyLedger(): Ledger {
     records: 0,
     allowed: 0,
     rejected: 0,
+    displays: { checked: 0, unchecked: 0 },
   }
 }
 

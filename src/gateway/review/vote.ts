@@ -101,7 +101,7 @@ interface Counting {
   readonly freezes: KnownFreezes
   /** Epoch of the store at the vote. */
   readonly epoch: string
-  readonly displayed: Recorded | 'none'
+  readonly displayed: Recorded
 }
 
 function count(
@@ -161,16 +161,17 @@ function said({ comment = '' }: Vote, what: string): string {
 }
 
 interface Shown {
-  readonly displayed: Recorded | 'none'
+  readonly displayed: Recorded
   /** True when evidence keeps the comment. */
   readonly keeps: boolean
 }
 
 function castRecord(thread: Thread, cast: Vote, { displayed, keeps }: Shown): EvidenceRecord {
   const { decision, via, groups, comment } = cast
-  const disclosed = keeps ? { comment } : {}
+  const { extent, display } = displayed
+  const disclosed = { ...(keeps ? { comment } : {}), display }
   const commented = saysSomething(comment ?? '') ? true : undefined
-  const details = { decision, digest: thread.digest, via, groups, commented, displayed }
+  const details = { decision, digest: thread.digest, via, groups, commented, displayed: extent }
   return record(cast.at, voterOf(cast), thread, { type: 'vote.cast', details, disclosed })
 }
 
