@@ -46,7 +46,8 @@ export async function filesOf(command: string, cwd: string, withinMs: number): P
     known.add(path)
     if (found.length === MOST_LISTED) throw new RangeError(`the command names more than ${MOST_LISTED} files`)
     const bounds = { bytes: found.length < MOST_READ ? room : 0, until }
-    const read = file.size > bounds.bytes || bounds.bytes === 0 ? undefined : await digestOf(file.real, bounds)
+    const read =
+      file.size > bounds.bytes || bounds.bytes === 0 ? undefined : await digestOf(file.real, bounds)
     room -= read?.size ?? 0
     found.push({ path, ...file, sha256: NOT_READ, ...read })
   }

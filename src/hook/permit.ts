@@ -48,7 +48,9 @@ export async function permit(parts: PermitParts, call: HeldCall): Promise<void> 
         callId.hold(thread_id)
         // an equal call with other files can no longer run
         if (before !== undefined && before !== thread_id)
-          void gate.client.withdraw(before, { reason: 'a file of the command changed' }).catch(() => undefined)
+          void gate.client
+            .withdraw(before, { reason: 'a file of the command changed' })
+            .catch(() => undefined)
         if (bound.isUnbound) note(`files are not bound: the contract of ${name} has no \`files\``)
       },
       beforeProof: bound.checkFiles,

@@ -112,6 +112,7 @@ export const REVIEW_METRICS = {
     unit: 'calls',
     help: 'Held calls with a command whose contract has no `files`: the files that the command names are not bound.',
     labels: { tool: TOOLS },
+    atMost: 21,
   },
   tokensMinted: {
     kind: 'counter',

@@ -46,10 +46,13 @@ describe('the files of a command', () => {
     ])
   })
 
-  it.each(['sh -c "sh deploy.sh"', 'x --file=deploy.sh', 'x -fdeploy.sh', 'curl -d @deploy.sh', 'A=1 sh<deploy.sh'])(
-    'are found in %s',
-    async (command) => expect(await names(command)).toEqual(['deploy.sh']),
-  )
+  it.each([
+    'sh -c "sh deploy.sh"',
+    'x --file=deploy.sh',
+    'x -fdeploy.sh',
+    'curl -d @deploy.sh',
+    'A=1 sh<deploy.sh',
+  ])('are found in %s', async (command) => expect(await names(command)).toEqual(['deploy.sh']))
 
   it('are regular: no folder, device, pipe, loop or missing file', async () => {
     mkdirSync(join(folder, 'sub'))
@@ -79,8 +82,11 @@ describe('the files of a command', () => {
   })
 
   it('are found among 200 words, and a command with too many words is refused', async () => {
-    expect(await names(`${'w '.repeat(200)}${Array.from({ length: 200 }, (_, at) => `w${at}`).join(' ')} deploy.sh`))
-      .toEqual(['deploy.sh'])
+    expect(
+      await names(
+        `${'w '.repeat(200)}${Array.from({ length: 200 }, (_, at) => `w${at}`).join(' ')} deploy.sh`,
+      ),
+    ).toEqual(['deploy.sh'])
     await expect(of(Array.from({ length: 2_000 }, (_, at) => `w${at}`).join(' '))).rejects.toThrow('words')
   })
 })

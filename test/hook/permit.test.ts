@@ -317,13 +317,19 @@ describe('the files that a command names', () => {
   it('are named as unbound, once, where the contract has no `files`', async () => {
     const notes: string[] = []
     const note = (line: string): void => void notes.push(line)
-    await expect(runs({ tool: 'Plain' }, { maxWaitMs: 0, note })).rejects.toMatchObject({ outcome: 'timeout' })
+    await expect(runs({ tool: 'Plain' }, { maxWaitMs: 0, note })).rejects.toMatchObject({
+      outcome: 'timeout',
+    })
     expect(notes).toEqual(['files are not bound: the contract of Plain has no `files`'])
     expect((await eve.show(await held())).body).toMatchObject({ payload: { command: 'sh deploy.sh' } })
   })
 
   it.each([
-    ['an input that has `files` of its own', { input: { command: 'ls', files: [] } }, 'which the hook fills in'],
+    [
+      'an input that has `files` of its own',
+      { input: { command: 'ls', files: [] } },
+      'which the hook fills in',
+    ],
     ['a harness that names no folder', { cwd: undefined }, 'names no folder'],
   ])('refuse %s', async (_, call, why) => {
     await expect(runs(call)).rejects.toThrow(why)
