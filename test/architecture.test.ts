@@ -55,7 +55,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   telemetry: ['contract', 'domain', 'events', 'gateway', 'metrics', 'store/store.ts'],
   '@countersign/sdk': [],
   mcp: ['contract', 'system', '@countersign/sdk'],
-  hook: ['contract', 'system', '@countersign/sdk'],
+  hook: ['contract', 'domain', 'system', '@countersign/sdk'],
   console: ['contract', 'domain', 'playground'],
   playground: ['contract', 'domain', 'policy'],
   settings: [

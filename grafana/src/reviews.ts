@@ -166,6 +166,12 @@ export const REVIEWS: Board = {
           unit: 'ops',
           queries: [[sum(rate('withdrawals'), 'was'), '{{was}}']],
         },
+        {
+          title: 'Commands without their files',
+          description: 'Held calls with a command whose contract has no files, by tool.',
+          unit: 'ops',
+          queries: [[sum(rate('filesUnbound'), 'tool'), '{{tool}}']],
+        },
       ],
     },
     {

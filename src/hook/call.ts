@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path'
 import { type JsonObject, type JsonValue, isObject } from '../contract/json.ts'
 import { LIMITS } from '../contract/limits.ts'
 import { parseStrictJson } from '../contract/strict-json.ts'
@@ -10,6 +11,8 @@ export interface HeldCall {
   readonly task: string
   readonly tool: string
   readonly input: JsonObject
+  /** The folder in which the harness runs a command. */
+  readonly cwd?: string | undefined
 }
 
 /**
@@ -20,13 +23,14 @@ export interface HeldCall {
 export async function readCall(bytes: Uint8Array, { name, event }: Harness): Promise<HeldCall> {
   const said = parsed(bytes)
   if (!isObject(said)) throw refused('the input is not a JSON object')
-  const { hook_event_name, session_id, tool_name, tool_input } = said
+  const { hook_event_name, session_id, tool_name, tool_input, cwd } = said
   // the answer to any other event would not stop a tool
   if (hook_event_name !== event) throw refused(`this hook is for ${event}, but was called for another event`)
   if (typeof session_id !== 'string' || session_id === '') throw refused('the input names no session')
   if (typeof tool_name !== 'string' || tool_name === '') throw refused('the input names no tool')
   if (!isObject(tool_input)) throw refused('the input of a tool must be an object')
-  return { task: await taskOf(name, session_id), tool: tool_name, input: tool_input }
+  const call = { task: await taskOf(name, session_id), tool: tool_name, input: tool_input }
+  return typeof cwd === 'string' && isAbsolute(cwd) ? { ...call, cwd } : call
 }
 
 function parsed(bytes: Uint8Array): JsonValue {

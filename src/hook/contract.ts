@@ -10,13 +10,19 @@ export interface Asked {
   readonly signal: AbortSignal
 }
 
+/** The gateway's name of a tool, and its contract if it has one. */
+export interface Found {
+  readonly name: string
+  readonly contract: ResolvedTool | undefined
+}
+
 /**
- * The gateway's name of a tool. A contract that was imported from this tool of this MCP server takes precedence.
+ * The contract of a tool. A contract that was imported from this tool of this MCP server takes precedence.
  * Otherwise, the contract with the harness's name is used, unless it was imported from another tool.
  *
  * @throws NotExecuted
  */
-export async function contractOf(client: Client, asked: Asked): Promise<string> {
+export async function contractOf(client: Client, asked: Asked): Promise<Found> {
   const { harness, tool, prefix, signal } = asked
   const { tools } = await withRetry(() => client.resolve([], { signal }), { signal })
   const [found, ...others] = tools.filter((one) => isNamed(one, harness, tool))
@@ -25,10 +31,11 @@ export async function contractOf(client: Client, asked: Asked): Promise<string> 
       'unknown_tool',
       `more than one contract matches \`${tool}\`: give the servers different names`,
     )
-  if (found !== undefined) return found.name
+  if (found !== undefined) return { name: found.name, contract: found }
   const spelled = prefix + tool
-  const source = tools.find(({ name }) => name === spelled)?.source
-  if (source === undefined) return spelled
+  const contract = tools.find(({ name }) => name === spelled)
+  const source = contract?.source
+  if (source === undefined) return { name: spelled, contract }
   throw new NotExecuted(
     'unknown_tool',
     `the contract \`${spelled}\` was made for \`${source.name}\` of the MCP server \`${source.server}\`, and not for this tool`,

@@ -84,3 +84,6 @@ export const HARNESSES: Readonly<Record<HarnessName, Harness>> = {
   codex: CODEX,
   gemini: GEMINI,
 }
+
+/** The member of a shell command's input that names a folder below the harness's own. */
+export const DIRECTORY: Readonly<Partial<Record<HarnessName, string>>> = { gemini: 'dir_path' }

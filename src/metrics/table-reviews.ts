@@ -1,6 +1,6 @@
 import { FREEZE_KINDS } from '../domain/freeze.ts'
 import { LEGAL_HOLD_KINDS } from '../domain/legal-hold.ts'
-import { GROUPS, REVIEW_ENDS, REVOCATIONS, RISKS, SIGN_IN_RESULTS, WITHDRAWN_FROM } from './labels.ts'
+import { GROUPS, REVIEW_ENDS, REVOCATIONS, RISKS, SIGN_IN_RESULTS, TOOLS, WITHDRAWN_FROM } from './labels.ts'
 import type { MetricSpec } from './metric-spec.ts'
 
 /** Buckets from five seconds to seven days. */
@@ -105,6 +105,14 @@ export const REVIEW_METRICS = {
     unit: 'calls',
     help: 'Calls that their agents withdrew, by their previous status.',
     labels: { was: WITHDRAWN_FROM },
+  },
+  filesUnbound: {
+    kind: 'counter',
+    name: 'countersign_files_unbound_total',
+    unit: 'calls',
+    help: 'Held calls with a command whose contract has no `files`: the files that the command names are not bound.',
+    labels: { tool: TOOLS },
+    atMost: 21,
   },
   tokensMinted: {
     kind: 'counter',

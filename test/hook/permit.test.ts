@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, realpathSync, truncateSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -51,6 +51,7 @@ const run = (call: Partial<HeldCall> = {}, other: Partial<PermitParts> = {}): Pr
     prefix: '',
     maxWaitMs: 60_000,
     signal: new AbortController().signal,
+    note: () => undefined,
     ...other,
   }
   return permit(parts, { task, tool: 'hold', input: { n: 1 }, ...call })
@@ -235,5 +236,102 @@ describe('the contract of a call', () => {
     ['one of two that the harness names alike', 'mcp__s__x_y', 'more than one contract'],
   ])('is never %s', async (_, tool, why) => {
     await expect(runs(tool)).rejects.toThrow(why)
+  })
+})
+
+describe('the files that a command names', () => {
+  const contract = (tool: string, members: string): string =>
+    `tool: ${tool}\ndescription: d\nrisk: low\nreversibility: irreversible\n` +
+    `input_schema:\n  type: object\n  additionalProperties: false\n  properties: { command: {}${members} }\n`
+  let own: World
+  let other: Agent
+  let eve: Reviewer
+  let folder: string
+
+  beforeAll(async () => {
+    own = await openWorld({
+      files: {
+        'rules/shell.yaml': 'tools: [Bash, Plain]\nrules:\n  - id: asks\n    review: A person reads it.\n',
+        'tools/bash.yaml': contract('Bash', ', files: { type: array }, cwd: { type: string }'),
+        'tools/plain.yaml': contract('Plain', ''),
+      },
+    })
+    own.clock.run()
+    other = await own.agent('other')
+    eve = await own.reviewer('ann')
+    folder = realpathSync(await mkdtemp(join(directory, 'files-')))
+  })
+  beforeEach(() => writeFileSync(join(folder, 'deploy.sh'), 'echo 1\n'))
+  afterAll(() => own.close())
+
+  const runs = (call: Partial<HeldCall> = {}, more: Partial<PermitParts> = {}): Promise<void> =>
+    run(
+      { tool: 'Bash', input: { command: 'sh deploy.sh' }, cwd: folder, ...call },
+      { gate: createGate({ url: own.url, key: other.key }), ...more },
+    )
+  async function held(): Promise<string> {
+    const threads = async () =>
+      (await own.allEvidence())
+        .map(({ record }) => record)
+        .filter((record) => record.type === 'review.pending' && record.task_id === task)
+    await until(async () => (await threads()).length > 0)
+    return (await threads()).at(-1)?.thread_id ?? ''
+  }
+
+  it('are in the payload, and let the approved call run while they stay the same', async () => {
+    const done = runs()
+    const thread = await held()
+    expect((await eve.show(thread)).body).toMatchObject({
+      payload: { cwd: folder, files: [{ path: 'deploy.sh', real: join(folder, 'deploy.sh'), size: 7 }] },
+    })
+    writeFileSync(join(folder, 'deploy.sh'), 'echo 2\n')
+    writeFileSync(join(folder, 'deploy.sh'), 'echo 1\n')
+    await eve.approve(thread)
+    await done
+  })
+
+  it('refuse the approved call when one changed, and no proof is redeemed', async () => {
+    const done = runs()
+    const refused = expect(done).rejects.toThrow('deploy.sh changed since it was asked')
+    const thread = await held()
+    writeFileSync(join(folder, 'deploy.sh'), 'echo MUTATED\n')
+    await eve.approve(thread)
+    await refused
+    const records = (await own.allEvidence()).filter(({ record }) => record.thread_id === thread)
+    expect(records.map(({ record }) => record.type)).not.toContain('token.redeemed')
+    expect((await eve.show(thread)).body).toHaveProperty('withdrawn_at')
+  })
+
+  it('are a part to see when they were not read', async () => {
+    writeFileSync(join(folder, 'big'), '')
+    truncateSync(join(folder, 'big'), 2 ** 30)
+    await expect(runs({ input: { command: 'sh big' } }, { maxWaitMs: 0 })).rejects.toMatchObject({
+      outcome: 'timeout',
+    })
+    expect((await eve.show(await held())).body).toMatchObject({
+      payload: { files: [{ path: 'big', sha256: 'not read' }] },
+      display: { parts: ['payload.files[0]'] },
+    })
+  })
+
+  it('are named as unbound, once, where the contract has no `files`', async () => {
+    const notes: string[] = []
+    const note = (line: string): void => void notes.push(line)
+    await expect(runs({ tool: 'Plain' }, { maxWaitMs: 0, note })).rejects.toMatchObject({
+      outcome: 'timeout',
+    })
+    expect(notes).toEqual(['files are not bound: the contract of Plain has no `files`'])
+    expect((await eve.show(await held())).body).toMatchObject({ payload: { command: 'sh deploy.sh' } })
+  })
+
+  it.each([
+    [
+      'an input that has `files` of its own',
+      { input: { command: 'ls', files: [] } },
+      'which the hook fills in',
+    ],
+    ['a harness that names no folder', { cwd: undefined }, 'names no folder'],
+  ])('refuse %s', async (_, call, why) => {
+    await expect(runs(call)).rejects.toThrow(why)
   })
 })

@@ -13,7 +13,7 @@ import pathlib
 import random
 import struct
 import uuid
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -253,3 +253,83 @@ def test_the_hash_covers_the_whole_action() -> None:
         action_hash("task", "tool", {"a": 1}, "nonce", again=1),
     }
     assert len(hashes) == 6
+
+
+class Lies(dict[str, Any]):
+    """A mapping that shows other members than it has."""
+
+    def items(self) -> Any:
+        return [("to", "a")]
+
+    def __iter__(self) -> Any:
+        return iter(["to"])
+
+    def __getitem__(self, key: str) -> Any:
+        return "a"
+
+    def copy(self) -> Any:
+        return {"to": "a"}
+
+
+class Reads(Point):
+    """A named tuple with a method of its own."""
+
+    def __getitem__(self, index: Any) -> Any:
+        return 0
+
+
+class Longer(list[int]):
+    """A list with a name of its own."""
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "arguments"),
+    [
+        ("werkzeug.datastructures", "MultiDict", [[("to", "a"), ("to", "evil")]]),
+        ("werkzeug.datastructures", "ImmutableMultiDict", [[("to", "a"), ("to", "evil")]]),
+        ("werkzeug.datastructures", "CombinedMultiDict", [[]]),
+        ("werkzeug.datastructures", "ImmutableDict", [{"to": "a"}]),
+        ("werkzeug.datastructures", "ImmutableList", [["a"]]),
+        ("werkzeug.datastructures", "Headers", [[("to", "a"), ("to", "evil")]]),
+        ("starlette.datastructures", "QueryParams", ["to=a&to=evil"]),
+        ("starlette.datastructures", "FormData", [[("to", "a"), ("to", "evil")]]),
+        ("starlette.datastructures", "MultiDict", [[("to", "a"), ("to", "evil")]]),
+        ("starlette.datastructures", "ImmutableMultiDict", [[("to", "a"), ("to", "evil")]]),
+        ("starlette.datastructures", "Headers", [{"to": "a"}]),
+        ("multidict", "MultiDict", [[("to", "a"), ("to", "evil")]]),
+        ("multidict", "CIMultiDict", [[("to", "a"), ("to", "evil")]]),
+        ("multidict", "MultiDictProxy", None),
+        ("collections", "ChainMap", [{"to": "a"}, {"to": "evil"}]),
+        ("collections", "Counter", ["a"]),
+        ("collections", "UserDict", [{"to": "a"}]),
+        ("collections", "UserList", [["a"]]),
+        ("collections", "deque", [["a"]]),
+        ("types", "MappingProxyType", [{"to": "a"}]),
+    ],
+)
+def test_a_container_that_holds_more_than_its_items_is_refused(
+    module: str, name: str, arguments: list[object] | None
+) -> None:
+    found = pytest.importorskip(module)
+    given = [found.MultiDict(to="a")] if arguments is None else arguments
+    with pytest.raises(InvalidPayload) as refused:
+        as_json({"v": getattr(found, name)(*given)})
+    assert refused.value.places == ("/v",)
+
+
+@pytest.mark.parametrize(
+    ("value", "remedy"),
+    [
+        (Lies(to="evil"), "a Lies, which may hold more than its items: pass dict(x)"),
+        (Longer([1]), "a Longer, which may hold more than its items: pass list(x)"),
+        (Reads(1, 2), "a Reads, which may hold more than its items: pass list(x)"),
+    ],
+)
+def test_a_refused_container_is_named_with_the_remedy(value: object, remedy: str) -> None:
+    with pytest.raises(InvalidPayload) as refused:
+        as_json({"v": value})
+    assert remedy in str(refused.value)
+
+
+def test_a_default_dict_is_a_mapping() -> None:
+    assert as_json(defaultdict(list, {"a": [1]})) == {"a": [1]}

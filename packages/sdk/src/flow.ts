@@ -25,6 +25,7 @@ export interface Call {
   readonly signal: AbortSignal | undefined
   readonly onPending: GuardOptions<Payload>['onPending'] | undefined
   readonly revise: GuardOptions<Payload>['revise'] | undefined
+  readonly beforeProof: GuardOptions<Payload>['beforeProof'] | undefined
   readonly claims: Claims
   readonly unsignedApprovals: boolean
 }
@@ -62,7 +63,11 @@ export async function decide(call: Call, payload: Payload): Promise<AuthorizedCa
   if (decision.status !== 'allow' && decision.status !== 'approved') throw refused(decision)
   checkEcho(call, decision, action)
   checkAborted(contextOf(call, decision))
-  if (decision.status === 'approved') await redeem(call, action, decision)
+  if (decision.status === 'approved') {
+    await call.beforeProof?.(action.payload)
+    checkAborted(contextOf(call, decision))
+    await redeem(call, action, decision)
+  }
   return { ...action, ...(decision.thread_id === undefined ? {} : { thread_id: decision.thread_id }) }
 }
 

@@ -77,6 +77,7 @@ export function createGate(options: GateOptions = {}): Gate {
       gate.onPending ??
       ((decision) => notice(decision, options.maxWaitMs ?? gateWaitMs)),
     revise: options.revise,
+    beforeProof: options.beforeProof,
     taskId: options.taskId ?? (ownTask ??= `task-${crypto.randomUUID()}`),
     callId: options.callId ?? crypto.randomUUID(),
     answers: [],

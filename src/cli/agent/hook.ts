@@ -106,7 +106,9 @@ async function decide(options: Options, input: Uint8Array, stop: AbortController
   )
   setTimeout(() => stop.abort(late), maxWaitMs + ANSWER_MS)
   const { signal } = stop
-  await permit({ gate, callIds: createCallIds(kept), harness: harness.name, prefix, maxWaitMs, signal }, call)
+  const note = (line: string): void => void process.stderr.write(`countersign: ${line}\n`)
+  const callIds = createCallIds(kept)
+  await permit({ gate, callIds, harness: harness.name, prefix, maxWaitMs, signal, note }, call)
   if (grant) await written(process.stdout, JSON.stringify(harness.grant))
   process.exit(EXIT.ok)
 }

@@ -1,4 +1,5 @@
 import type { Decision } from '../../contract/agent.ts'
+import { isObject } from '../../contract/json.ts'
 import type { Heading } from '../../domain/heading.ts'
 import { pollAfterSeconds, type Thread } from '../../domain/thread.ts'
 import { budgetGuard, waitingOf } from '../core/budgets.ts'
@@ -48,7 +49,16 @@ export async function openThread(deps: Deps, evaluation: Evaluation): Promise<Pl
     evidence,
     notices: first.repeats ? notices.map(asRepeat) : notices,
     counted: true,
+    ...(isUnbound(evaluation) && {
+      landed: (): void => deps.observe({ kind: 'unbound', tool: thread.tool }),
+    }),
   }
+}
+
+/** True for a command, when its contract has no `files` (docs/hooks.md). */
+function isUnbound({ submission: { request }, basis }: Evaluation): boolean {
+  const properties = basis.snapshot?.tools.get(request.tool_name)?.inputSchema['properties']
+  return 'command' in payloadOf(request) && !(isObject(properties) && 'files' in properties)
 }
 
 /** A thread at its first revision. */

@@ -151,6 +151,8 @@ export type Observation =
   | { readonly kind: 'over_budget'; readonly budget: Budget | 'disk' }
   /** The gateway repeated the first answer for an Idempotency-Key. */
   | { readonly kind: 'replayed'; readonly decision: Verdict }
+  /** A held command whose contract has no `files`. */
+  | { readonly kind: 'unbound'; readonly tool: string }
   /** A vote was counted; `lookedMs` is the longest time that the reviewer can have seen the revision. */
   | {
       readonly kind: 'voted'

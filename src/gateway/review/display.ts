@@ -2,7 +2,7 @@ import type { Displayed } from '../../contract/review-requests.ts'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { defined } from '../../contract/defined.ts'
 import { GatewayError } from '../../contract/errors.ts'
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { canonicalJson, displayedDigest } from '../../domain/digest.ts'
 import { stepsOf } from '../../domain/place.ts'
@@ -44,11 +44,20 @@ function partsOf({ record, previous, shown }: Revisions): string[] {
   const places = new Set<string>()
   for (const { mode, because = [] } of record.fired)
     if (mode === 'enforced') for (const { field } of because) places.add(field)
+  for (const place of notRead(record.payload)) places.add(place)
   for (const pointer of shown.masked) places.add(placeOf(record.payload, pointer))
   for (const { place } of warningsIn(record, shown))
     places.add(place.startsWith('payload') ? placeOf(record.payload, place.slice('payload'.length)) : place)
   if (previous) for (const place of changesIn(previous.payload, record.payload)) places.add(place)
   return bounded([...places].sort((a, b) => (a < b ? -1 : 1)))
+}
+
+/** The files of a command whose bytes the hook did not read (docs/hooks.md). */
+function notRead({ files }: JsonObject): string[] {
+  const all = Array.isArray(files) ? (files as readonly JsonValue[]) : []
+  return all.flatMap((one, index) =>
+    isObject(one) && one['sha256'] === 'not read' ? [payloadName(['files', index])] : [],
+  )
 }
 
 function bounded(places: readonly string[]): string[] {

@@ -3,6 +3,7 @@ import type { CheckedTool } from './tool.ts'
 import type { FieldValues } from '../schema/possible-fields.ts'
 import type { FieldIr } from '../language/rule.ts'
 import { READS } from '../summary/formats.ts'
+import { needsDecimals } from '../summary/money.ts'
 import type { SummaryField } from '../summary/template.ts'
 import { canBePresent } from '../schema/possible.ts'
 import type { Doc } from '../yaml/parse.ts'
@@ -17,7 +18,8 @@ export function checkSummaryFields(
   for (const part of summary.template.parts) if ('field' in part) checkPart(context, part, summary.at)
 }
 
-function checkPart(context: PathContext, { field, format, currency }: SummaryField, at: Doc): void {
+function checkPart(context: PathContext, part: SummaryField, at: Doc): void {
+  const { field, format, currency } = part
   const inContract = (one: FieldIr): boolean => {
     checkPayloadField(context, one, { at, presence: false })
     return context.tools.every((tool) => canBePresent(context.fieldValues.of(tool, one)))
@@ -25,6 +27,22 @@ function checkPart(context: PathContext, { field, format, currency }: SummaryFie
   if (inContract(field) && format) checkReads(context, field, { at, ...READS[format], name: format })
   if (typeof currency === 'object' && inContract(currency))
     checkReads(context, currency, { at, ...CURRENCY, name: 'money' })
+  reportUnstated(context, part, at)
+}
+
+/** Warns of a currency that the contract names, and that tools count in several ways, without stated decimals. */
+function reportUnstated({ reader, tools, fieldValues }: PathContext, part: SummaryField, at: Doc): void {
+  const { currency, decimals = {} } = part
+  if (currency === undefined || typeof decimals === 'number') return
+  const codes =
+    typeof currency === 'string'
+      ? [currency]
+      : tools.flatMap((tool) => fieldValues.of(tool, currency).texts?.among ?? [])
+  const open = codes.find((code) => needsDecimals(code) && decimals[code.toUpperCase()] === undefined)
+  if (open === undefined) return
+  const message = `payment systems count ${open} in more than one way, and the summary states no decimals`
+  const hint = `write \`|money:FIELD:0\`, or \`|money:FIELD:${open.toUpperCase()}=0\``
+  reader.report('money-decimals', at, message, hint)
 }
 
 const CURRENCY: (typeof READS)['money'] = { what: 'text', fits: ({ texts }) => texts !== undefined }

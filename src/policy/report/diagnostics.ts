@@ -89,6 +89,7 @@ export const DIAGNOSTIC_CODES = {
   'optional-field': 'warning',
   'task-scoped-history': 'warning',
   'summary-leaves-out': 'warning',
+  'money-decimals': 'warning',
   'functions-unchecked': 'warning',
   'amount-without-limit': 'warning',
   'effects-unconfirmed': 'warning',

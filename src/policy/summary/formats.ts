@@ -2,7 +2,7 @@ import type { JsonValue } from '../../contract/json.ts'
 import { applyFunction } from '../language/functions.ts'
 import type { FunctionName } from '../language/function-names.ts'
 import type { Values } from '../schema/possible.ts'
-import { formatMoney } from './money.ts'
+import { type Decimals, formatMoney } from './money.ts'
 import { cutBefore, plainAddress, plainText, SHOWN_CHARACTERS } from './plain.ts'
 
 /**
@@ -19,6 +19,7 @@ const LISTED = 3
 export interface FormatContext {
   /** For `money`. */
   readonly currency?: JsonValue | undefined
+  readonly decimals?: Decimals | undefined
   /** For `list`: the indexes of entries that made a rule fire. */
   readonly deciding?: readonly number[]
 }
@@ -26,9 +27,9 @@ export interface FormatContext {
 export function formatValue(
   format: SummaryFormat | undefined,
   value: JsonValue,
-  { currency, deciding }: FormatContext = {},
+  { currency, decimals, deciding }: FormatContext = {},
 ): string {
-  if (format === 'money') return money(value, currency)
+  if (format === 'money') return money(value, currency, decimals)
   if (format === 'list' && Array.isArray(value)) return list(value as readonly JsonValue[], deciding)
   return (format && FORMATS[format](value)) ?? plainText(value)
 }
@@ -93,9 +94,11 @@ function read(name: FunctionName, value: JsonValue): string | undefined {
  * Formats an amount. Without a known currency, prints plain digits, because the position of the decimal point is
  * unknown.
  */
-function money(value: JsonValue, currency: JsonValue | undefined): string {
+function money(value: JsonValue, currency: JsonValue | undefined, decimals?: Decimals): string {
   if (typeof value !== 'number' || typeof currency !== 'string') return plainText(value)
-  return formatMoney(value, currency) ?? `${plainText(value)} ${plainText(currency, SHORT_CHARACTERS)}`
+  return (
+    formatMoney(value, currency, decimals) ?? `${plainText(value)} ${plainText(currency, SHORT_CHARACTERS)}`
+  )
 }
 
 const COUNT = new Intl.NumberFormat('en')

@@ -18,18 +18,32 @@ const DECIMALS: Readonly<Record<string, number>> = Object.fromEntries([
 
 const formats = new Map<string, Intl.NumberFormat>()
 
+/** Currencies that payment systems count in more than one way. */
+const COUNTED_DIFFERENTLY = new Set('CLP COP CVE HUF IDR ISK TWD UGX'.split(' '))
+
+/** The decimals that a tool counts: of every currency, or of each that is named. */
+export type Decimals = number | Readonly<Record<string, number>>
+
+/** True for a currency whose decimals a contract should state. */
+export const needsDecimals = (currency: string): boolean => {
+  const code = currency.toUpperCase()
+  return COUNTED_DIFFERENTLY.has(code) || Object.hasOwn(DECIMALS, code)
+}
+
 /** Formats minor units: 25000 of `usd` is `$250.00`. Undefined for an unknown currency or an unsafe integer. */
-export function formatMoney(minorUnits: number, currency: string): string | undefined {
+export function formatMoney(minorUnits: number, currency: string, stated: Decimals = {}): string | undefined {
   const code = currency.toUpperCase()
   if (!CURRENCIES.has(code) || !Number.isSafeInteger(minorUnits)) return undefined
-  const decimals = DECIMALS[code] ?? USUAL_DECIMALS
+  const own = typeof stated === 'number' ? stated : stated[code]
+  const decimals = own ?? DECIMALS[code] ?? USUAL_DECIMALS
   return formatOf(code, decimals)
     .format(decimal(minorUnits, decimals))
     .replaceAll(/[\u00a0\u202f]/g, ' ')
 }
 
 function formatOf(currency: string, digits: number): Intl.NumberFormat {
-  const known = formats.get(currency)
+  const key = `${currency} ${digits}`
+  const known = formats.get(key)
   if (known) return known
   const made = new Intl.NumberFormat('en', {
     style: 'currency',
@@ -37,7 +51,7 @@ function formatOf(currency: string, digits: number): Intl.NumberFormat {
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
   })
-  formats.set(currency, made)
+  formats.set(key, made)
   return made
 }
 

@@ -90,7 +90,8 @@ function fieldSegment(part: SummaryField, call: Summarising): HeadingSegment {
   }
   if (part.within !== undefined && isEmpty(part, call)) return { text: NO_VALUE, field }
   const currency = typeof part.currency === 'object' ? valueAt(payload, part.currency) : part.currency
-  const text = formatValue(part.format, value, { currency, deciding: decidingIn(call, field) })
+  const deciding = decidingIn(call, field)
+  const text = formatValue(part.format, value, { currency, decimals: part.decimals, deciding })
   return { text, field, ...exactOf(value, text) }
 }
 

@@ -5,6 +5,7 @@ import type { FieldIr } from '../language/rule.ts'
 import { didYouMean } from '../text/nearest.ts'
 import { showForeign } from '../text/text.ts'
 import { SUMMARY_FORMATS, type SummaryFormat } from './formats.ts'
+import type { Decimals } from './money.ts'
 
 /**
  * The template of a contract's `summary:`: text, and fields of the payload such as `{amount_cents|money:currency}`. A
@@ -32,6 +33,8 @@ export interface SummaryField extends Optional {
   readonly format?: SummaryFormat
   /** For `money`: the field that contains the currency, or the currency code. */
   readonly currency?: FieldIr | string
+  /** For `money`: the decimals that the tool counts, in place of ISO 4217. */
+  readonly decimals?: Decimals
 }
 
 export type SummaryProblem =
@@ -129,9 +132,19 @@ function moneyField(field: FieldIr, argument = ''): SummaryPart | SummaryProblem
       '`money` needs a currency',
       'write `|money:currency` for the field, or `|money:USD` for a code',
     )
-  if (/^[A-Z]{3}$/.test(argument)) return { field, format: 'money', currency: argument }
-  const currency = fieldNamed(argument)
-  return 'kind' in currency ? currency : { field, format: 'money', currency }
+  const [, named = argument, stated] = STATED.exec(argument) ?? []
+  const decimals = stated === undefined ? {} : { decimals: decimalsIn(stated) }
+  if (/^[A-Z]{3}$/.test(named)) return { field, format: 'money', currency: named, ...decimals }
+  const currency = fieldNamed(named)
+  return 'kind' in currency ? currency : { field, format: 'money', currency, ...decimals }
+}
+
+/** Decimals behind a currency: `currency:0` or `currency:IDR=0,ISK=2`. */
+const STATED = /^(.*):([0-6]|[A-Z]{3}=[0-6](?:,[A-Z]{3}=[0-6])*)$/s
+
+function decimalsIn(stated: string): Decimals {
+  if (!stated.includes('=')) return Number(stated)
+  return Object.fromEntries(stated.split(',').map((one) => [one.slice(0, 3), Number(one.slice(4))]))
 }
 
 /** Reads the name of a payload field, written without `payload.`. */

@@ -120,6 +120,9 @@ function observe(instruments: Instruments, observation: Observation, evidence: E
     case 'replayed':
       instruments.count('replays', { decision: observation.decision })
       return
+    case 'unbound':
+      instruments.count('filesUnbound', { tool: observation.tool })
+      return
     case 'voted': {
       const { decision, lookedMs, thread_id } = observation
       instruments.observe('attention', { decision }, lookedMs / 1000, { thread_id })

@@ -12,6 +12,7 @@ import ipaddress
 import math
 import pathlib
 import uuid
+from collections import OrderedDict, defaultdict, namedtuple
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -34,7 +35,10 @@ _MOST_VALUES = 200_000
 _MOST_DIGITS = 1_000
 # types whose text is the whole value
 _TEXTS = (uuid.UUID, pathlib.PurePath, ipaddress.IPv4Address, ipaddress.IPv6Address)
-_EXACT = (str, int, float, list, tuple, dict, set, frozenset)
+_MAPPINGS = (dict, OrderedDict, defaultdict)
+_CONTAINERS = {Mapping: "dict", list: "list", tuple: "list", set: "set", frozenset: "set"}
+# what every named tuple has
+_PLAIN_TUPLE = {*vars(namedtuple("_PLAIN_TUPLE", ())), "__annotate_func__", "__annotate__", "__class_getitem__"}
 
 
 def as_json(value: object) -> Json:
@@ -83,18 +87,16 @@ class _Conversion:
         return self._compound(value, path)
 
     def _compound(self, value: object, path: Path) -> Json:
+        _require_plain(value, path)
         fields = _fields_of(value, path)
         if fields is not None:
             return self._members(iter(fields), path)
-        if isinstance(value, Mapping):
-            members = cast("Mapping[object, object]", value)
-            _require_visible(members, path)
-            return self._members(iter(members.items()), path)
-        if isinstance(value, (list, tuple)):
-            items = cast("list[object]", value)
-            _require_visible(items, path)
-            return [self.convert(item, (*path, index)) for index, item in enumerate(items)]
-        if isinstance(value, (set, frozenset)):
+        kind = type(value)
+        if kind in _MAPPINGS:
+            return self._members(iter(cast("dict[object, object]", value).items()), path)
+        if kind in (list, tuple):
+            return [self.convert(item, (*path, index)) for index, item in enumerate(cast("list[object]", value))]
+        if kind in (set, frozenset):
             return self._sorted(cast("set[object]", value), path)
         if _is_root_model(value):
             return self.convert(cast("Any", value).root, path)
@@ -104,7 +106,6 @@ class _Conversion:
         """Returns a list in the order of the items' canonical texts, because a set has no order of its own."""
         from ._canonical import canonical  # imports this module
 
-        _require_visible(value, path)
         items = {canonical(item): item for item in (self.convert(one, path) for one in value)}
         if len(items) < len(value):
             raise _refused(path, "a set with two items that are equal in JSON")
@@ -209,14 +210,31 @@ def _is_root_model(value: object) -> bool:
     return getattr(type(value), "__pydantic_root_model__", False) is True
 
 
+def _require_plain(value: object, path: Path) -> None:
+    """Refuses a container of a class that can hold more than its items, or show other ones."""
+    kind = type(value)
+    if kind in (*_MAPPINGS, list, tuple, set, frozenset) or _is_named_tuple(kind):
+        return
+    for container, remedy in _CONTAINERS.items():
+        if isinstance(value, container):
+            raise _refused(path, f"a {kind.__name__}, which may hold more than its items: pass {remedy}(x)")
+
+
+def _is_named_tuple(kind: type) -> bool:
+    if not issubclass(kind, tuple) or not hasattr(kind, "_fields"):
+        return False
+    known = {*_PLAIN_TUPLE, *cast("Any", kind)._fields}
+    own = {name: held for one in kind.__mro__ if tuple in one.__mro__[1:] for name, held in vars(one).items()}
+    return not any(name not in known and (callable(held) or hasattr(held, "__get__")) for name, held in own.items())
+
+
 def _require_visible(value: object, path: Path, fields: Iterable[str] = ()) -> None:
     """Refuses an object with attributes that the payload does not show.
 
-    The cached properties of a class are no state: they follow from its fields. A mapping of another class than `dict`
-    keeps its items in its attributes.
+    The cached properties of a class are no state: they follow from its fields.
     """
     kind = type(value)
-    if kind in _EXACT or (isinstance(value, Mapping) and not isinstance(value, dict)):
+    if kind in (str, int, float):
         return
     instance = cast("Any", value)
     known = {*fields, "__dict__", "__weakref__"}
