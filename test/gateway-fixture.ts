@@ -14,6 +14,7 @@ import type {
 } from '../src/contract/agent.ts'
 import { ERRORS, type Problem } from '../src/contract/errors.ts'
 import type { ThreadList, ThreadView } from '../src/contract/reviewer.ts'
+import type { WatchClock } from '../src/policy/bundle/watch.ts'
 import type { LoginLink, SignedIn as Opened } from '../src/contract/session.ts'
 import { leafHash } from '../src/domain/digest.ts'
 import { issueKey } from '../src/gateway/auth/keys.ts'
@@ -329,6 +330,8 @@ export interface WorldOptions {
   /** Time between two rounds of the timer, ms; the tests do them by `due` when absent. */
   readonly timerEveryMs?: number
   readonly streamBeatMs?: number
+  /** The timers of the watch of the bundle; those of the system when absent. */
+  readonly policyClock?: WatchClock
   /** Time between two reports of the instance, ms; none when absent. */
   readonly reportEveryMs?: number
   /** Time between two rounds of the writer of tiles, ms; none when absent. */
@@ -392,7 +395,7 @@ export class World {
     const { wrapStore = (store: Store) => store, timerEveryMs = NEVER_MS } = this.#options
     const { checkpointEveryMs = NEVER_MS, reportEveryMs = NEVER_MS } = this.#options
     const { tilesEveryMs = NEVER_MS } = this.#options
-    const { streamBeatMs, webhooks } = this.#options
+    const { streamBeatMs, webhooks, policyClock } = this.#options
     this.#timerRests = false
     const before = logged.length
     const open = this.#options.openStore ?? (() => openTestStore(join(this.#directory, 'data'), clock))
@@ -407,6 +410,7 @@ export class World {
       reportEveryMs,
       tilesEveryMs,
       ...(streamBeatMs === undefined ? {} : { streamBeatMs }),
+      ...(policyClock === undefined ? {} : { policyClock }),
       webhooks: { wall: () => clock.wall(), ...webhooks },
     })
     // the first rounds would otherwise take from a test what it makes due

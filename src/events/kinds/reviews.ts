@@ -20,6 +20,7 @@ import {
   reviewExpired,
   reviewFrozen,
   reviewRejected,
+  reviewResumed,
   reviewWithdrawn,
   threadClaimed,
   threadCommented,
@@ -94,6 +95,14 @@ export const REVIEWS = {
     law: reviewApproved,
     webhook: 'review.approved',
     count: countEnd('approved'),
+  }),
+  'review.resumed': event({
+    says: 'waits again, because an approval lost its seat, for',
+    asks: 'reviewers',
+    by: ['gateway:freeze', 'gateway:policies'],
+    logged: { risk },
+    law: reviewResumed,
+    webhook: 'review.pending',
   }),
   'review.rejected': event({
     says: 'was rejected',

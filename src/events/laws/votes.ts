@@ -9,6 +9,7 @@ import {
   move,
   openThread,
   requireInTime,
+  standingVotes,
   wayOf,
 } from './ledger.ts'
 import { requireEligible, requireVouched } from './requirement.ts'
@@ -35,14 +36,14 @@ export function voteCast(ledger: Ledger, record: ReadEvent<VoteCast>): void {
   const { decision, comment = '', commented = /\S/.test(comment) } = record.details
   const thread = openThread(ledger, record)
   requireInTime(thread, record)
-  const vote = voteOf(record)
+  const vote = voteOf(ledger, record)
   requireEligible(thread.requirement, vote, record.at - thread.submitted_at + CLOCK_SKEW_MS)
   if (!ledger.broken.has(`reviewer:${vote.reviewer}`)) {
     const sessions = ledger.signedIn.get(wayOf(vote.reviewer, vote.via))?.groups.keys() ?? []
     requireVouched(sessions, vote, thread.requirement)
   }
   requireThat(
-    !thread.votes.some(({ reviewer }) => reviewer === vote.reviewer),
+    !standingVotes(ledger, thread).some(({ reviewer }) => reviewer === vote.reviewer),
     'the same reviewer has voted on this revision',
   )
   requireThat(
@@ -92,7 +93,8 @@ function requireDisplayed(
   ledger.displays = { checked: checked + 1, unchecked }
 }
 
-function voteOf({ actor, details }: ReadEvent<VoteCast>): LedgerVote {
+function voteOf({ freezes }: Ledger, { actor, details }: ReadEvent<VoteCast>): LedgerVote {
   const { decision, digest, via, groups } = details
-  return { reviewer: actor.id, decision, digest, via, ...(groups !== undefined && { groups }) }
+  const { epoch: freeze_epoch } = freezes
+  return { reviewer: actor.id, decision, digest, via, freeze_epoch, ...(groups !== undefined && { groups }) }
 }

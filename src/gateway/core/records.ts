@@ -132,6 +132,8 @@ export interface InstanceRecord {
   readonly revision?: string
   readonly commit?: string
   readonly loaded_at?: number
+  /** The rights that a newer directory takes away, as one line. */
+  readonly withdrawals?: string
   readonly load_ok: boolean
   /** Absent in reports of earlier versions. */
   readonly load?: LoadState
