@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -16,6 +15,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { directoryPlace } from '../../src/tiles/directory/directory-place.ts'
 import { PlaceUnavailable } from '../../src/tiles/place.ts'
+import { execFileSync } from '../sync-child.ts'
 import { LAWS } from './conformance.ts'
 
 let directory: string

@@ -37,6 +37,19 @@ const decide = async (
   changes: Partial<Call> = {},
 ): Promise<Outcome> => (await snapshotOf(files)).decide(call(payload, changes))
 
+describe('the use of a limit', () => {
+  it.each([
+    ['agent', 'count: calls', false],
+    ['payload.to', 'count: calls', false],
+    ['payload.iban', 'count: calls', true],
+    ['payload.iban', 'sum: payload.amount', true],
+  ])('per %s, with %s, is hidden: %o', async (per, what, sensitive) => {
+    const text = `{ id: l, review: Too much., risk: high, ${what}, at_most: 9, within: 24h, per: ${per} }`
+    const [facts] = (await snapshotOf(limit(text))).limitsOf('pay')
+    expect(facts).toMatchObject({ id: 'l', sensitive })
+  })
+})
+
 describe('the charge of a call to a limit', () => {
   it('is its amount, under the name of its agent', async () => {
     const { verdict, limits } = await decide(limit(DAILY), { amount: 40 })
