@@ -36,25 +36,30 @@ export async function callsOf(gateway, { proofs = PROOFS } = {}) {
     path: `/api/agent/decisions?thread_id=${thread_id}`,
     key: agent,
   })
+  /** Threads that a reviewer approved, and that the agent has not read since. */
+  const approved = async () => {
+    const threads = await answersTo(
+      url,
+      Array.from({ length: proofs }, () => open(HELD)),
+    )
+    await answersTo(
+      url,
+      threads.map(({ thread_id }) => ({
+        path: `/api/review/threads/${thread_id}/votes`,
+        key: reviewer,
+        body: { decision: 'approve', revision: 1, comment: 'fine' },
+      })),
+    )
+    return threads
+  }
   return {
     allow: () => repeat(url, open(ALLOWED)),
     review: () => repeat(url, open(HELD)),
     'poll (pending)': async () => repeat(url, pollOf(await call(url, { method: 'POST', ...open(HELD) }))),
+    'poll (approved)': async () => supply((await approved()).map((one) => requestBytes(url, pollOf(one)))),
     'validate (redeems)': async () => {
-      const threads = await answersTo(
-        url,
-        Array.from({ length: proofs }, () => open(HELD)),
-      )
-      await answersTo(
-        url,
-        threads.map(({ thread_id }) => ({
-          path: `/api/review/threads/${thread_id}/votes`,
-          key: reviewer,
-          body: { decision: 'approve', revision: 1, comment: 'fine' },
-        })),
-      )
-      const approved = await answersTo(url, threads.map(pollOf))
-      const redemptions = approved.map(({ approval_token: signature, thread_id, action_hash }) => ({
+      const collected = await answersTo(url, (await approved()).map(pollOf))
+      const redemptions = collected.map(({ approval_token: signature, thread_id, action_hash }) => ({
         path: '/api/agent/approvals/validate',
         key: agent,
         body: {

@@ -1,8 +1,8 @@
 /*
- * The source files that one allowed call enters: files of dist/ in which a function runs between request and answer
- * (V8's precise coverage).
+ * The source files that one allowed and one held call enter. A file of dist/ is entered when a function of it runs
+ * between request and answer (V8's precise coverage).
  *
- * After `npm run build`: node bench/files-entered.mjs [--list]
+ * After `npm run build`: node bench/files-entered.mjs [--list] [--json]
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
@@ -14,18 +14,22 @@ import { startApp } from '../dist/app.js'
 import { loadConfig } from '../dist/settings/config.js'
 import { createLog } from '../dist/telemetry/log/log.js'
 
-const WARM_CALLS = 50
-const MEASURED_CALLS = 5
+const WARM_CALLS = 100
+const MEASURED_CALLS = 9
 const ADMIN_KEY = 'an-admin-key-for-benchmarks-on-loopback-only'
-const REQUEST = {
+const transfer = (amount_cents) => ({
   tool_name: 'ledger.transfer',
   payload: {
     from: 'acct_ops',
     to: 'acct_travel',
-    amount_cents: 2_500,
+    amount_cents,
     currency: 'eur',
     memo: 'train tickets',
   },
+})
+const CALLS = {
+  allowed: { body: transfer(2_500), status: 'allow' },
+  held: { body: transfer(25_000), status: 'pending_review' },
 }
 const DIST = new URL('../dist/', import.meta.url).href
 
@@ -53,17 +57,26 @@ const app = await startApp(config, {
 })
 try {
   const key = await post('/api/admin/agents/acme/demo-agent/key', ADMIN_KEY, {})
-  const allowed = async () => {
-    const { status } = await post('/api/agent/tasks/bench/requests', key.api_key, REQUEST)
-    if (status !== 'allow') throw new Error(`the call was answered \`${status}\``)
+  const entered = {}
+  for (const [name, { body, status }] of Object.entries(CALLS)) {
+    const act = async () => {
+      const answer = await post('/api/agent/tasks/bench/requests', key.api_key, body)
+      if (answer.status !== status) throw new Error(`the call was answered \`${answer.status}\``)
+    }
+    for (let i = 0; i < WARM_CALLS; i++) await act()
+    const runs = []
+    for (let i = 0; i < MEASURED_CALLS; i++) runs.push(await filesEnteredBy(act))
+    // the run with the fewest files contains no occasional side work
+    entered[name] = runs.toSorted((a, b) => a.length - b.length)[0]
   }
-  for (let i = 0; i < WARM_CALLS; i++) await allowed()
-  const counts = []
-  for (let i = 0; i < MEASURED_CALLS; i++) counts.push(await filesEnteredBy(allowed))
-  // the run with the fewest files contains no occasional side work
-  const [files] = counts.toSorted((a, b) => a.length - b.length)
-  if (process.argv.includes('--list')) console.log(files.join('\n'))
-  console.log(`${files.length} source files entered by one allowed call`)
+  if (process.argv.includes('--json')) {
+    console.log(JSON.stringify({ allowed: entered.allowed.length, held: entered.held.length }))
+  } else {
+    for (const [name, files] of Object.entries(entered)) {
+      if (process.argv.includes('--list')) console.log(files.join('\n'))
+      console.log(`${files.length} source files entered by one ${name} call`)
+    }
+  }
 } finally {
   await app.close()
   rmSync(directory, { recursive: true, force: true })

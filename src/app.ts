@@ -8,7 +8,7 @@ import { hostInUrl, listenAddress } from './app/listen-address.ts'
 import { singleSignOnOf } from './app/sign-in.ts'
 import { type Channel, createChannel, depsOf, commitIds, randomSource } from './app/deps.ts'
 import { startCheckpoints } from './app/evidence.ts'
-import { noteLoads } from './app/policies.ts'
+import { noteLoads, noteWithdrawal } from './app/policies.ts'
 import { healthOf } from './app/health.ts'
 import { type Reports, startReports } from './app/reports.ts'
 import type { Snapshot } from './policy/language/snapshot.ts'
@@ -77,6 +77,8 @@ export interface AppParts {
   readonly loadPolicies?: (dir: string) => Promise<LoadResult>
   /** The child process of the first load, when it was started ahead. */
   readonly bundleChild?: BundleChild
+  /** The timers of the watch of the bundle, for tests. */
+  readonly policyClock?: FeedOptions['clock']
   /** Receives every load of policies after the gateway listens. */
   readonly onPolicyLoad?: (report: LoadReport, inForce: Snapshot | undefined) => void
   readonly timerEveryMs?: number
@@ -106,11 +108,14 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   let places: Places | undefined
   const early: LoadReport[] = []
   let note = (report: LoadReport): void => void early.push(report)
+  let noteWithdrawn: FeedOptions['onWithdrawn'] = () => undefined
   const policies = openPolicyFeed(config.policies, {
     load: loaderOf(config, parts),
     now: () => store?.now() ?? Date.now(),
     rescanMs: config.policyRescan,
     onLoad: (report) => note(report),
+    onWithdrawn: (withdrawal) => noteWithdrawn(withdrawal),
+    ...(parts.policyClock && { clock: parts.policyClock }),
   })
   try {
     const tracing = await tracingOf(config, log)
@@ -123,6 +128,10 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
       notes(report)
       gateway.reports.soon()
       parts.onPolicyLoad?.(report, policies.current())
+    }
+    noteWithdrawn = (withdrawal) => {
+      noteWithdrawal(withdrawal, { ...gateway, log })
+      gateway.reports.soon()
     }
     early.forEach(note)
     return await listen(config, gateway, log)

@@ -64,7 +64,7 @@ export const OVERVIEW: Board = {
           title: 'Frozen',
           width: 3,
           description:
-            'Agents, tools and whole tenants that an administrator has frozen. countersign freeze list shows the reasons.',
+            'Agents, tools, reviewers and whole tenants that an administrator has frozen. countersign freeze list shows the reasons.',
           unit: 'short',
           stat: true,
           limits: [1, 5],

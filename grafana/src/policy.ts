@@ -80,6 +80,14 @@ export const POLICY: Board = {
           width: 6,
           queries: [[sum(rate('reloads'), 'instance', 'result'), '{{instance}} {{result}}']],
         },
+        {
+          title: 'Withdrawals',
+          description:
+            'Reviewers and agents who lost rights to a newer directory, whose bundle does not load.',
+          unit: 'short',
+          width: 12,
+          queries: [[most(gauge('withdrawn'), 'instance', 'of'), '{{instance}} {{of}}']],
+        },
       ],
     },
     {

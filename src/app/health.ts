@@ -1,3 +1,4 @@
+import { withdrawalText } from '../policy/language/snapshot.ts'
 import type { Deps } from '../gateway/core/deps.ts'
 import type { Health } from '../http/operations/public.ts'
 import type { Reports } from './reports.ts'
@@ -35,5 +36,7 @@ function readyText(short: string | undefined): string {
 
 function staleness(deps: Deps): string {
   const failed = deps.policies.status().lastLoad?.ok === false
-  return failed ? 'ready, but the last load failed: an older bundle is in force' : 'ready'
+  const snapshot = deps.policies.current()
+  const withdrawn = snapshot?.withdrawal ? `: ${withdrawalText(snapshot)}` : ''
+  return failed ? `ready, but the last load failed: an older bundle is in force${withdrawn}` : 'ready'
 }

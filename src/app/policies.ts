@@ -2,14 +2,15 @@ import type { Logger } from 'pino'
 import type { Config } from '../settings/config.ts'
 import type { LoadNotes } from '../gateway/admin/policy-load-queue.ts'
 import type { LoadReport, PolicyFeed } from '../policy/bundle/feed.ts'
+import { type Withdrawal, withdrawalText } from '../policy/language/snapshot.ts'
 import type { Metrics } from '../telemetry/count/metrics.ts'
 
 /** Listeners to loads of the bundle. */
 export interface LoadListeners {
   readonly loads: Pick<LoadNotes, 'add'>
-  readonly metrics: Pick<Metrics, 'observeLoad'>
+  readonly metrics: Pick<Metrics, 'observeLoad' | 'observeWithdrawal'>
   readonly policies: Pick<PolicyFeed, 'current'>
-  readonly log: Pick<Logger, 'info' | 'error'>
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
 }
 
 /** Maximum number of errors from one failed load in the log and in evidence. */
@@ -45,6 +46,19 @@ export function noteLoads(
     log.error({ revision, policies: directory, errors }, `policies not loaded: ${inForceStill(snapshot)}`)
     loads.add({ ok, ...named, errors })
   }
+}
+
+/** Counts a withdrawal, and writes it to the log and to evidence. */
+export function noteWithdrawal(withdrawal: Withdrawal, { loads, metrics, log }: LoadListeners): void {
+  const { digest, whole, reviewers, agents } = withdrawal
+  const { revision } = whole
+  metrics.observeWithdrawal({ reviewers: reviewers.withdrawn, agents: agents.withdrawn })
+  log.warn({ revision, directory: digest }, withdrawalText({ revision, withdrawal }))
+  loads.add({
+    ok: true,
+    revision,
+    withdrawal: { directory: digest, reviewers: reviewers.withdrawn, agents: agents.withdrawn },
+  })
 }
 
 function placesOf({ diagnostics }: LoadReport): string[] {

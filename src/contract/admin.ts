@@ -49,6 +49,11 @@ export const PoliciesView = Type.Object({
   revision: Type.Optional(Type.String({ description: 'SHA-256 over the bundle in force.' })),
   commit: Type.Optional(Type.String()),
   loaded_at: Type.Optional(Type.String({ format: 'date-time' })),
+  withdrawals: Type.Optional(
+    Type.String({
+      description: 'What a newer directory takes away while its bundle does not load, as one line.',
+    }),
+  ),
   files: Type.Array(Type.Object({ path: Type.String(), sha256: Type.String(), bytes: Type.Integer() })),
   tools: Type.Integer(),
   rules: Type.Integer(),
@@ -78,6 +83,11 @@ export const InstancesView = Type.Object({
       revision: Type.Optional(Type.String({ description: 'SHA-256 over its bundle in force.' })),
       commit: Type.Optional(Type.String()),
       loaded_at: Type.Optional(Type.String({ format: 'date-time' })),
+      withdrawals: Type.Optional(
+        Type.String({
+          description: 'What a newer directory takes away while its bundle does not load, as one line.',
+        }),
+      ),
       load_ok: Type.Boolean({ description: 'Whether its last load succeeded.' }),
       load: Type.Union([Type.Literal('loading'), Type.Literal('loaded'), Type.Literal('failed')], {
         description: 'Its last load; `loading` before the end of the first.',

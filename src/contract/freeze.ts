@@ -19,20 +19,23 @@ const Scope = {
   tool: Type.Optional(
     Type.String({ minLength: 1, maxLength: LIMITS.TOOL_NAME_CHARS, description: 'Only this tool.' }),
   ),
+  reviewer: Type.Optional(
+    Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$', description: 'Only this reviewer.' }),
+  ),
 }
 
 export const FreezeRequest = Type.Object(
   { tenant: Tenant, ...Scope, reason: Reason },
   {
     ...closed,
-    description: 'Names an agent or a tool, but not both. With neither, the freeze covers the whole tenant.',
-    not: both(),
+    description: 'Names at most one agent, tool or reviewer. With none, the freeze covers the whole tenant.',
+    not: { anyOf: [both('agent', 'tool'), both('agent', 'reviewer'), both('tool', 'reviewer')] },
   },
 )
 export type FreezeRequest = Static<typeof FreezeRequest>
 
-function both() {
-  return { required: ['agent', 'tool'] }
+function both(...names: readonly string[]) {
+  return { required: [...names] }
 }
 
 export const FreezeView = Type.Object({
@@ -48,7 +51,7 @@ export const Frozen = Type.Object({
   ...FreezeView.properties,
   known: Type.Boolean({
     description:
-      'Whether the bundle in force has this tenant, agent or tool. If `false`, check the spelling. The name is frozen in either case.',
+      'Whether the bundle in force has this tenant, agent, tool or reviewer. If `false`, check the spelling. The name is frozen in either case.',
   }),
 })
 export type Frozen = Static<typeof Frozen>

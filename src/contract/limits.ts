@@ -71,7 +71,7 @@ export const LIMITS = {
   STREAMS: 2_000,
   /** Webhooks of one tenant. */
   WEBHOOKS: 20,
-  /** Agents and tools of one tenant that were ever frozen. The tenant as a whole can always be frozen. */
+  /** Agents, tools and reviewers of one tenant that were ever frozen. The tenant as a whole can always be frozen. */
   FREEZES: 1_000,
   FREEZE_REASON_CHARS: 500,
   /** Legal holds in force of one tenant. The tenant as a whole can always be held. */

@@ -15,7 +15,11 @@ export const LastApproved = Type.Object({
         fields: Type.Array(
           Type.Object({
             field: Type.String({ description: 'The place as policies write it: `payload.to`.' }),
-            same: Type.Boolean(),
+            same: Type.Optional(
+              Type.Boolean({
+                description: 'Absent for hidden values: equality would let a reader test guesses.',
+              }),
+            ),
             hidden: Type.Optional(Type.Literal(true, { description: 'The values are sensitive.' })),
             before: Type.Optional(
               Type.String({ description: 'Text of the earlier value, cut after 200 characters.' }),

@@ -12,8 +12,11 @@ export type Selection =
       readonly equals: string
     }
 
-/** The heading, which is made from values, and hashes, with which a reader could test guesses of an erased value. */
-const REVEALING = ['line', 'payload_digest', 'action_hash', 'nonce']
+/**
+ * The heading, which is made from values, names of payload members, and hashes, with which a reader could test guesses
+ * of an erased value.
+ */
+const REVEALING = ['line', 'payload_digest', 'action_hash', 'nonce', 'display']
 
 /** Shortest value that is also searched inside longer texts. A shorter one would match by chance. */
 const SEARCHED_CHARS = 4

@@ -13,6 +13,7 @@ export interface Actor {
 }
 
 export const TIMER: Actor = { kind: 'gateway', id: 'timer' }
+export const BY_FREEZING: Actor = { kind: 'gateway', id: 'freeze' }
 export const ADMIN: Actor = { kind: 'admin', id: 'admin' }
 export const agentNamed = (id: string): Actor => ({ kind: 'agent', id })
 export const reviewerNamed = (id: string): Actor => ({ kind: 'reviewer', id })

@@ -1,19 +1,21 @@
 /**
- * Freezing (docs/operations.md): stops an agent, a tool or a whole tenant immediately. Calls in progress are
- * permanently cancelled.
+ * Freezing (docs/operations.md): stops an agent, a tool, a reviewer or a whole tenant immediately. Calls in progress
+ * are permanently cancelled, and votes of a frozen reviewer never count again.
  */
 
-/** The scope of a freeze: an agent, a tool or, when neither is given, the whole tenant. */
+/** The scope of a freeze: an agent, a tool, a reviewer or, without a name, the whole tenant. */
 export interface FreezeScope {
   readonly agent?: string
   readonly tool?: string
+  readonly reviewer?: string
 }
 
-export const FREEZE_KINDS = ['agent', 'tool', 'tenant'] as const
+export const FREEZE_KINDS = ['agent', 'tool', 'reviewer', 'tenant'] as const
 export type FreezeKind = (typeof FREEZE_KINDS)[number]
 
-export function kindOf({ agent, tool }: FreezeScope): FreezeKind {
+export function kindOf({ agent, tool, reviewer }: FreezeScope): FreezeKind {
   if (agent !== undefined) return 'agent'
+  if (reviewer !== undefined) return 'reviewer'
   return tool === undefined ? 'tenant' : 'tool'
 }
 
@@ -77,14 +79,27 @@ export function freezeSince(
   return widest(freezes.filter((one) => one.epoch > freeze_epoch && covers(one, begun)))
 }
 
+/** True while a freeze stops the reviewer. */
+export const isReviewerFrozen = ({ freezes }: Freezes, reviewer: string): boolean =>
+  freezes.some((one) => one.reviewer === reviewer && one.lifted_at === undefined)
+
+/** True for a vote whose reviewer was frozen after it, even if the freeze has been lifted since. */
+export function isVoidVote(
+  { freezes }: Freezes,
+  { reviewer, freeze_epoch = 0 }: { readonly reviewer: string; readonly freeze_epoch?: number },
+): boolean {
+  return freezes.some((one) => one.reviewer === reviewer && one.epoch > freeze_epoch)
+}
+
 export const frozenNow = ({ freezes }: Freezes): Freeze[] =>
   freezes.filter((one) => one.lifted_at === undefined)
 
 export function isScope(one: FreezeScope, other: FreezeScope): boolean {
-  return one.agent === other.agent && one.tool === other.tool
+  return one.agent === other.agent && one.tool === other.tool && one.reviewer === other.reviewer
 }
 
-function covers({ agent, tool }: Freeze, begun: Freezable): boolean {
+function covers({ agent, tool, reviewer }: Freeze, begun: Freezable): boolean {
+  if (reviewer !== undefined) return false
   return (agent === undefined || agent === begun.agent) && (tool === undefined || tool === begun.tool)
 }
 

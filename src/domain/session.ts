@@ -72,6 +72,8 @@ export type SessionEnd =
   /** Another sign-in replaced the session in the same browser. */
   | 'replaced'
   | 'ended_by_admin'
+  /** A freeze stopped the reviewer. */
+  | 'frozen'
 
 /** A digest that is equal for equal groups, roles and address, in any order. */
 export function entryDigest({ email, groups, roles }: Standing): string {

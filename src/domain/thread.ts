@@ -84,6 +84,8 @@ export interface Vote {
   readonly groups?: readonly string[]
   /** Epoch of the store at the vote. */
   readonly epoch?: string
+  /** Epoch of the tenant's freezes at the vote; absent when the tenant had never had a freeze. */
+  readonly freeze_epoch?: number
 }
 
 /** A reviewer's claim on the thread. A claim only informs other reviewers, and expires. */
@@ -134,6 +136,7 @@ export type ThreadTrigger =
   | 'revoke'
   | 'freeze'
   | 'withdraw'
+  | 'raise'
 
 /** All possible transitions of a thread (docs/agent-api.md, docs/review-api.md). */
 export const TRANSITIONS: Record<ThreadStatus, Partial<Record<ThreadTrigger, ThreadStatus>>> = {
@@ -163,6 +166,7 @@ export const TRANSITIONS: Record<ThreadStatus, Partial<Record<ThreadTrigger, Thr
     revoke: 'rejected',
     freeze: 'rejected',
     withdraw: 'rejected',
+    raise: 'pending_review',
   },
   rejected: {},
 }

@@ -19,6 +19,8 @@ export interface Story {
   readonly threads: Readonly<Record<ThreadStatus, number>>
   /** Approved threads whose proof was redeemed. */
   readonly redeemed: number
+  /** Votes with a display, by whether the export has what their digest covers. */
+  readonly displays: { readonly checked: number; readonly unchecked: number }
 }
 
 /** A thread's state after all of its records. */
@@ -68,8 +70,10 @@ export class Replay {
   /**
    * The fault of the next record, in words; undefined when it follows from the earlier ones. The possible part of a
    * faulty record is entered, so that it causes no faults in later records.
+   *
+   * @param disclosed the members beside the record, where they are known
    */
-  take(value: JsonValue): string | undefined {
+  take(value: JsonValue, disclosed?: JsonObject): string | undefined {
     const { due } = this.#ledger
     delete this.#ledger.due
     this.#ledger.records += 1
@@ -86,7 +90,7 @@ export class Replay {
     }
     const { event, kind } = read
     const missing = brokenBy(() => requireDue(event, due))
-    const impossible = this.#live(event, kind)
+    const impossible = this.#live({ ...event, disclosed }, kind)
     const untimely = brokenBy(() => this.#requireTime(event))
     this.#ledger.last = event
     return (missing ?? impossible ?? untimely)?.message
@@ -136,7 +140,8 @@ export class Replay {
       threads[status] += 1
       if (approval?.redeemed === true) redeemed += 1
     }
-    return { allowed: this.#ledger.allowed, rejected: this.#ledger.rejected, threads, redeemed }
+    const { allowed, rejected, displays } = this.#ledger
+    return { allowed, rejected, threads, redeemed, displays }
   }
 
   #requireTenant({ tenant }: ReadEvent, { system }: EventKind): void {

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { type Checkpoint, readVerifierKey } from '../domain/checkpoint.ts'
+import { isDisclosures } from '../domain/disclosure.ts'
 import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'
 import { linesOf, LongLine } from '../system/lines.ts'
 import { DisclosureCheck, type DisclosureCounts } from './disclosure-check.ts'
@@ -326,12 +327,13 @@ class EvidenceCheck {
   ): void {
     const broken = this.#disclosures.take(number, record, disclosures)
     if (broken !== undefined) this.#fault('integrity', `${name} ${broken}`)
-    if (this.#isWhole) this.#live(name, record)
+    const members = isDisclosures(disclosures) && broken === undefined ? disclosures.members : undefined
+    if (this.#isWhole) this.#live(name, record, members)
   }
 
-  #live(name: string, record: JsonObject): void {
+  #live(name: string, record: JsonObject, disclosed: JsonObject | undefined): void {
     this.#latest = Math.min(Math.max(this.#latest, timeOf(record)), timeAfter(record))
-    const broken = this.#replay.take(record)
+    const broken = this.#replay.take(record, disclosed)
     if (broken !== undefined) this.#fault('completeness', `${name} cannot have happened: ${broken}`)
   }
 

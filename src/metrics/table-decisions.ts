@@ -88,6 +88,13 @@ export const DECISION_METRICS = {
     help: '1 while the last load failed and an older bundle, or none, is in force.',
     labels: {},
   },
+  withdrawn: {
+    kind: 'gauge',
+    name: 'countersign_policy_withdrawn',
+    unit: 'entries',
+    help: 'Reviewers and agents from whom a newer directory.yaml takes rights, while its bundle does not load.',
+    labels: { of: ['reviewers', 'agents'] },
+  },
   policyInfo: {
     kind: 'gauge',
     name: 'countersign_policy_info',

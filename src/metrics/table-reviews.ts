@@ -27,7 +27,7 @@ export const REVIEW_METRICS = {
     kind: 'gauge',
     name: 'countersign_freezes_in_force',
     unit: 'freezes',
-    help: 'Agents, tools and whole tenants that are frozen. The same on every instance.',
+    help: 'Agents, tools, reviewers and whole tenants that are frozen. The same on every instance.',
     labels: { scope: FREEZE_KINDS },
   },
   legalHolds: {

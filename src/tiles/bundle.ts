@@ -17,11 +17,11 @@ export function encodeBundle(records: readonly Buffer[]): Buffer {
   )
 }
 
-/** The records of a bundle. Returns undefined for other bytes. */
+/** The records of a bundle, at most 256. Returns undefined for other bytes. */
 export function decodeBundle(bytes: Buffer): Buffer[] | undefined {
   const records: Buffer[] = []
   for (let at = 0; at < bytes.length;) {
-    if (at + LENGTH_BYTES > bytes.length) return undefined
+    if (records.length === WIDTH || at + LENGTH_BYTES > bytes.length) return undefined
     const start = at + LENGTH_BYTES
     at = start + bytes.readUInt16BE(at)
     if (at > bytes.length) return undefined

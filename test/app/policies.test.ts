@@ -9,12 +9,12 @@ import { until } from '../until.ts'
 function listeners() {
   const noted: PolicyLoad[] = []
   const observeLoad = vi.fn()
-  const log = { info: vi.fn(), error: vi.fn() }
+  const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }
   const note = noteLoads(
     { policies: 'policies' },
     {
       loads: { add: (load) => noted.push(load) },
-      metrics: { observeLoad },
+      metrics: { observeLoad, observeWithdrawal: vi.fn() },
       policies: { current: () => undefined },
       log,
     },

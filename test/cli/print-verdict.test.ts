@@ -18,7 +18,7 @@ const verdict: Verdict = {
   unsigned: 10,
   whole: true,
   ...signed(NOW - 61_000),
-  story: { allowed: 1, rejected: 3, threads, redeemed: 18 },
+  story: { allowed: 1, rejected: 3, threads, redeemed: 18, displays: { checked: 0, unchecked: 0 } },
 }
 const brought: Brought = { checkpoints: 2, receipts: 1, within: '1h', now: NOW }
 const text = (more: Partial<Verdict> = {}, other: Partial<Brought> = {}): string =>

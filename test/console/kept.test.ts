@@ -100,6 +100,24 @@ describe('a comment', () => {
   })
 })
 
+describe('a link to a call, opened signed out', () => {
+  it('leads to its call after the sign-in, by link and after a page of the provider', async () => {
+    const one = await held(bot)
+    for (const isAway of [false, true]) {
+      const page = await console_.open()
+      await visit(page, console_.world, `thread/${one.thread}`)
+      await page.getByText('Ask the operator of this gateway').waitFor()
+      if (isAway) await page.goto('about:blank')
+      await visit(page, console_.world, `sign-in/${await console_.world.link('ben')}`)
+      await page.getByRole('button', { name: 'Sign in with this link' }).click()
+      await comment(page).waitFor()
+      expect(page.url()).toContain(one.thread)
+      expect(await page.evaluate(() => sessionStorage.getItem('wanted'))).toBeNull()
+      await page.context().close()
+    }
+  })
+})
+
 describe('who listens', () => {
   it('announces to screen readers that a thread has ended', async () => {
     const one = await held(bot)
@@ -110,7 +128,7 @@ describe('who listens', () => {
 
   it('focuses a heading where the thread does not exist', async () => {
     await visit(ann, console_.world, 'queue')
-    await ann.getByRole('heading', { name: 'Queue' }).waitFor()
+    await ann.getByRole('heading', { name: 'Queue', exact: true }).waitFor()
     await visit(ann, console_.world, 'thread/thr_nothing')
     await ann.getByRole('alert').getByText('Nothing has this address').waitFor()
     expect(await ann.evaluate(() => document.activeElement?.tagName)).toBe('H1')

@@ -20,6 +20,7 @@ interface Parts {
   readonly by?: string
   /** Seconds after the start. */
   readonly at?: number
+  readonly disclosed?: JsonObject
   readonly details?: JsonObject
   readonly [member: string]: unknown
 }

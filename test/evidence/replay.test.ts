@@ -34,7 +34,7 @@ import {
 
 const first = (records: readonly JsonObject[]): string | undefined => {
   const replay = new Replay()
-  const faults = [...KEYS, ...records].map((one) => replay.take(one))
+  const faults = [...KEYS, ...records].map((one) => replay.take(one, one['disclosed'] as JsonObject))
   return [...faults, replay.end()].find((fault) => fault !== undefined)
 }
 
@@ -156,6 +156,8 @@ const used = (details: JsonObject): Parameters<typeof decided>[2] => ({
 })
 const COMMENT = { details: { comment: 'why?', via: 'key' } }
 /** No policy was asked. */
+const resumed = (by = 'gateway:freeze'): JsonObject =>
+  record('review.resumed', { by, details: { risk: 'low' } })
 const FROZEN = decided('reject', ['frozen'], { details: { policy: 'none', rules: [] } })
 /** By a rule that had not fired before. */
 const REJECTED_REVISION = revised(ASKED, { details: { verdict: 'reject', by: ['q'], rules: ['q'] } })
@@ -164,11 +166,12 @@ const COMMITTED = { ...IN_CLEAR, payload_digest: undefined as never, nonce: 'n' 
 const SSO = { details: { via: 'oidc' } }
 
 /** The values that ann's page displayed of the first revision. */
-const displayed = (known: Partial<ShownParts> = {}, more: JsonObject = {}): { details: JsonObject } => {
+const displayed = (known: Partial<ShownParts> = {}, more: JsonObject = {}, extent = 'all') => {
   const shown = { thread_id: THREAD, revision: 1, revision_digest: 'd', bundle: 'bundle', level: 'low' }
   const seen = ['payload.amount']
   const digest = displayedDigest({ ...shown, seen, ...known })
-  return { details: { displayed: { digest, seen, unseen: ['payload.to'], ms: 14, ...more } } }
+  const display: JsonObject = { digest, seen, unseen: ['payload.to'], ms: 14, ...more }
+  return { details: { displayed: extent, commitment: 'c' }, disclosed: { display } }
 }
 const NOTHING_SHOWN = { details: { displayed: 'none' } }
 const DISPLAYED = { ...ASKED, require_displayed: true }
@@ -290,6 +293,20 @@ const POSSIBLE: readonly [string, JsonObject[]][] = [
     ],
   ],
   ['frozen while it waited', [pending(), freeze(1, { tool: 'pay' }), frozen('pending_review')]],
+  [
+    'approved, and waiting again after a freeze of its reviewer',
+    [
+      ...APPROVED,
+      freeze(1, { reviewer: 'ann' }),
+      resumed(),
+      freeze(2, { reviewer: 'ann' }, 'ended'),
+      voted(ANN),
+      approved(ANN, ['ann', 'ann']),
+      minted(),
+      redeemed(),
+    ],
+  ],
+  ['approved, and waiting again after a withdrawal', [...APPROVED, resumed('gateway:policies')]],
   ['withdrawn while it waited', [pending(), voted(ANN, 'approve'), withdrawn('pending_review')]],
   ['withdrawn by time', [pending(), withdrawn('pending_review', { by: TIMER })]],
   ['withdrawn with its proof', [...APPROVED, minted(), withdrawn('approved'), refused('invalid')]],
@@ -554,6 +571,12 @@ const OF_SYSTEM = [
   }),
   record('policy.loaded', { ...plain, tenant: '_system', by: 'gateway:policies' }),
   record('policy.failed', { ...plain, tenant: '_system', by: 'gateway:policies' }),
+  record('policy.withdrawn', {
+    ...plain,
+    tenant: '_system',
+    by: 'gateway:policies',
+    details: { revision: 'r', directory: 'd', reviewers: 2, agents: 0 },
+  }),
   record('evidence.read', {
     ...plain,
     tenant: '_system',
@@ -883,7 +906,12 @@ describe('an impossible history', () => {
     [
       'an approval without a display that its level requires',
       [pending(DISPLAYED), voted(ANN, 'approve', NOTHING_SHOWN)],
-      'nothing was displayed, although its level requires it',
+      'not all was displayed, although its level requires it',
+    ],
+    [
+      'an approval after a part of the display that its level requires',
+      [pending(DISPLAYED), voted(ANN, 'approve', displayed({}, {}, 'some'))],
+      'not all was displayed, although its level requires it',
     ],
     [
       'a rejection without a comment that its level requires',
@@ -1228,6 +1256,27 @@ describe('an impossible history', () => {
       [pending(), freeze(1, { tool: 'other' }), frozen('pending_review')],
       'no freeze has hit its thread',
     ],
+    [
+      'a redemption by the vote of a frozen reviewer',
+      [...APPROVED, minted(), freeze(1, { reviewer: 'ann' }), redeemed()],
+      '0 approved, but 1 must approve',
+    ],
+    [
+      'a proof by a vote that a freeze voided, after its end',
+      [...APPROVED, freeze(1, { reviewer: 'ann' }), freeze(2, { reviewer: 'ann' }, 'ended'), minted()],
+      '0 approved, but 1 must approve',
+    ],
+    [
+      'a vote of a frozen reviewer',
+      [pending(), freeze(1, { reviewer: 'ann' }), voted(ANN)],
+      '`ann` was frozen then',
+    ],
+    ['a wait again without a freeze', [...APPROVED, resumed()], 'no reviewer of its approval was frozen'],
+    [
+      'a wait again after its proof was collected',
+      [...APPROVED, minted(), freeze(1, { reviewer: 'ann' }), resumed()],
+      'its approval had been collected',
+    ],
     ['a freeze that is missing', [freeze(2)], 'it is freeze 2, but 1 is due'],
     [
       'more frozen names than a tenant can have',
@@ -1443,7 +1492,7 @@ describe('an impossible history', () => {
     [
       'a freeze of an agent and a tool',
       [freeze(1, { agent: 'bot', tool: 'pay' })],
-      'a freeze names an agent or a tool, but not both',
+      'a freeze names an agent, a tool or a reviewer, but only one',
     ],
     ['another version', [{ ...decided('allow'), v: 2 }], 'it has version 2, but only 1 is known'],
     ['an unknown type', [{ ...decided('allow'), type: 'x' }], 'the type "x" is unknown'],
@@ -1589,7 +1638,7 @@ describe('an impossible history', () => {
     [
       'the end of a session for no reason',
       [opened('o', { via: 'oidc' }), ended('o', { reason: 'constructor' })],
-      'its `reason` is not one of idle, expired, removed, changed, signed_out, replaced, ended_by_admin',
+      'its `reason` is not one of idle, expired, removed, changed, signed_out, replaced, ended_by_admin, frozen',
     ],
     [
       'a session that an administrator is said to have ended',

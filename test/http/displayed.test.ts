@@ -29,6 +29,13 @@ PARTS['routing.yaml'] = (PARTS['routing.yaml'] ?? '').replace(
   'critical: { group: board, approvals: 2, expires: 30m, require_displayed: true }',
 )
 
+PARTS['tools/hold.yaml'] = `tool: hold
+description: Takes anything, and people always look at it.
+risk: low
+sensitive: [payload.secret]
+input_schema: { type: object }
+`
+
 let world: World
 let bot: Agent
 let ann: Reviewer
@@ -95,7 +102,9 @@ describe('POST votes, with displayed', () => {
     })
     const displayed = displayedOf(body)
     const [cast] = await world.evidenceOf(() => approving(ann, thread, displayed))
-    expect(cast?.record).toMatchObject({ type: 'vote.cast', details: { displayed } })
+    expect(cast?.record).toMatchObject({ type: 'vote.cast', details: { displayed: 'all' } })
+    expect(cast?.disclosures?.members).toEqual({ display: displayed })
+    expect(JSON.stringify(cast?.record)).not.toMatch(/payload\.|seen/)
   })
 
   it('200 and `none` in evidence for a client that says nothing', async () => {
@@ -108,9 +117,46 @@ describe('POST votes, with displayed', () => {
     const { thread } = await held(bot)
     const displayed = displayedOf((await ann.show(thread)).body, { seen: ['payload'] })
     const [cast] = await world.evidenceOf(() => approving(ann, thread, displayed))
-    expect(cast?.record).toMatchObject({
-      details: { displayed: { seen: ['payload'], unseen: ['payload.amount'] } },
+    expect(cast?.record).toMatchObject({ details: { displayed: 'none' } })
+    expect(cast?.disclosures?.members['display']).toMatchObject({
+      seen: ['payload'],
+      unseen: ['payload.amount'],
     })
+  })
+
+  it('200 and `some` in evidence when a part to see was not on the screen', async () => {
+    const { thread } = await held(bot, { payload: CRITICAL })
+    const displayed = displayedOf((await ann.show(thread)).body, { seen: ['payload.amount'] })
+    const vote = { decision: 'reject', comment: 'No.', revision: 1, displayed }
+    const [cast] = await world.evidenceOf(() => ann.vote(thread, vote as never))
+    expect(cast?.record).toMatchObject({ details: { displayed: 'some' } })
+  })
+
+  it('400 for a place that the payload does not have, also inside a hidden value', async () => {
+    const payload = { amount: 500, '': 'x', list: [{ 'marvin-42@person.example': 'read' }], secret: { a: 1 } }
+    const { thread } = await held(bot, { tool_name: 'hold', payload })
+    const page = await world.signIn('ben')
+    const { body } = await page.show(thread)
+    const seen = [
+      ...body.display.parts,
+      'payload',
+      'payload[""]',
+      'payload.list[0]["marvin-42@person.example"]',
+    ]
+    const none = [
+      'Call me: 555-1234',
+      'payload.no',
+      'payload.list[1]',
+      'payload.list.length',
+      'payload["list"]',
+    ]
+    for (const place of [...none, 'payload.secret.a', 'title']) {
+      const lie = displayedOf(body, { seen: [...seen, place] })
+      expect((await approving(page, thread, lie)).problem, place).toMatchObject({ code: 'invalid_request' })
+      const unseen = { ...displayedOf(body, { seen }), unseen: [place] }
+      expect((await approving(page, thread, unseen)).status, place).toBe(400)
+    }
+    expect((await approving(page, thread, displayedOf(body, { seen }))).status).toBe(200)
   })
 
   it('412 stale_revision for the display of another thread, revision or set of places', async () => {
@@ -218,7 +264,7 @@ describe('POST votes on several calls', () => {
       together(ann, { decision: 'approve', votes: [entry, wrong] }),
     )
     expect(records.map(({ record }) => record)).toMatchObject([
-      { type: 'vote.cast', thread_id: thread, details: { displayed: entry.displayed } },
+      { type: 'vote.cast', thread_id: thread, details: { displayed: 'all' } },
       { type: 'review.approved', thread_id: thread },
     ])
   })

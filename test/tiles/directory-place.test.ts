@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -5,6 +6,8 @@ import {
   readdirSync,
   rmSync,
   statSync,
+  symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -53,6 +56,17 @@ describe('a directory of tiles', () => {
     await expect(place.create('tile/0/000', full)).rejects.toThrow(/the disk is full/)
     expect(readdirSync(join(directory, '.new'))).toEqual([])
     expect(await place.create('tile/0/000', Buffer.from('1'))).toBe(true)
+  })
+
+  it('reads no link, no pipe, no folder and no file that is larger than any of the log', async () => {
+    const place = directoryPlace(directory)
+    symlinkSync('/dev/zero', join(directory, 'zero'))
+    execFileSync('mkfifo', [join(directory, 'pipe')])
+    mkdirSync(join(directory, 'folder'))
+    writeFileSync(join(directory, 'large'), '')
+    truncateSync(join(directory, 'large'), 2 ** 30)
+    for (const name of ['zero', 'pipe', 'folder', 'large'])
+      await expect(place.read(name), name).rejects.toThrow(PlaceUnavailable)
   })
 
   it('a place that cannot be written is unavailable, and says why', async () => {

@@ -66,14 +66,20 @@ const PARTS = ['routing.yaml', 'directory.yaml', 'rules', 'tools']
  * a comparison must not be skipped by mistake.
  */
 async function isNew(before: string, after: string): Promise<boolean> {
-  if (before.includes(':') || !(await isDirectory(after))) return false
-  const place = normalize(after)
+  const place = normalize(after.slice(after.indexOf(':') + 1))
+  if (before.includes(':'))
+    return normalize(before.slice(before.indexOf(':') + 1)) === place && isAbsent(before, after)
+  if (!(await isDirectory(after))) return false
   const old = normalize(before)
   if (!isAbsolute(place) && !place.startsWith('..') && old.endsWith(`${sep}${place}`)) {
     const base = old.slice(0, -place.length)
     return (await isDirectory(base)) && !(await hasBundle(old))
   }
   if (await isDirectory(before)) return false
+  return isAbsent(before, after)
+}
+
+async function isAbsent(before: string, after: string): Promise<boolean> {
   const { revision, dir } = await revisionOf(before, after)
   const read = await prepareRevision(revision, dir, process.cwd())
   return !read.ok && read.problem === 'no-directory'

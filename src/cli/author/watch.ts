@@ -32,7 +32,15 @@ export function watchPrepared(dir: string, viewOf: (bundle: PreparedBundle) => V
       throw error
     }
   }
-  return { ...watchBundle(dir, { load, onLoaded: () => undefined, onFailed: () => undefined }), fault }
+  return {
+    ...watchBundle(dir, {
+      load,
+      onLoaded: () => undefined,
+      onFailed: () => undefined,
+      onWithdrawn: () => undefined,
+    }),
+    fault,
+  }
 }
 
 /** A promise and its reject function, without an unhandled rejection before the first listener. */

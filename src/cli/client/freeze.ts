@@ -1,3 +1,4 @@
+import { defined } from '../../contract/defined.ts'
 import type { FreezeView } from '../../contract/freeze.ts'
 import { createApi } from './api-client.ts'
 import { API_FLAGS, NEEDS_ADMIN_KEY, reachAsAdmin } from './credentials.ts'
@@ -9,7 +10,8 @@ import { jsonOf, onOneLine } from '../terminal/visible-text.ts'
 
 const FLAGS = {
   agent: { takes: 'AGENT', says: 'only this agent' },
-  tool: { takes: 'TOOL', says: 'only this tool; with neither, everything of the tenant' },
+  tool: { takes: 'TOOL', says: 'only this tool' },
+  reviewer: { takes: 'NAME', says: 'only this reviewer; with none of these, everything of the tenant' },
   reason: {
     takes: 'TEXT',
     needed: true,
@@ -21,8 +23,9 @@ const FLAGS = {
 export const FREEZE = command({
   name: 'freeze',
   operands: 'TENANT',
-  says: `Stops an agent, a tool or a whole tenant at once, on every instance. The gateway rejects new
-    calls. It cancels held calls and unused approvals for good: \`countersign unfreeze\` does not revive them.`,
+  says: `Stops an agent, a tool, a reviewer or a whole tenant at once, on every instance. The gateway rejects new
+    calls. It cancels held calls and unused approvals for good: \`countersign unfreeze\` does not revive them. A frozen
+    reviewer is signed out and refused, and the votes of the reviewer never count again.`,
   subcommands: { list: { operands: 'TENANT', says: 'Lists the freezes of the tenant.' } },
   flags: FLAGS,
   notes: NEEDS_ADMIN_KEY,
@@ -31,7 +34,8 @@ export const FREEZE = command({
 export const UNFREEZE = command({
   name: 'unfreeze',
   operands: 'TENANT',
-  says: 'Ends a freeze: policy decides new calls again. Calls that the freeze cancelled stay cancelled.',
+  says: `Ends a freeze: policy decides new calls again. Calls that the freeze cancelled stay cancelled, and votes of a
+    frozen reviewer stay void.`,
   flags: FLAGS,
   notes: NEEDS_ADMIN_KEY,
 })
@@ -53,7 +57,11 @@ export async function freeze(args: readonly string[]): Promise<void> {
 export async function unfreeze(args: readonly string[]): Promise<void> {
   const { api, body, json } = asked(UNFREEZE, parse(UNFREEZE, args))
   await api.unfreeze({ body })
-  const said = `${nameOf(body)} is no longer frozen: policy decides new calls, and cancelled calls stay cancelled`
+  const means =
+    body.reviewer === undefined
+      ? 'policy decides new calls, and cancelled calls stay cancelled'
+      : 'this reviewer may sign in and vote again, and earlier votes stay void'
+  const said = `${nameOf(body)} is no longer frozen: ${means}`
   console.log(json ? '{}' : said)
 }
 
@@ -69,15 +77,21 @@ const lineOf = (one: FreezeView): string =>
   onOneLine(`${nameOf(one)}  since ${one.frozen_at}, by ${one.by}: ${one.reason}`)
 
 function asked(row: FreezeCommand, { values, operands: [tenant = ''] }: Asked<FreezeCommand>) {
-  const { agent, tool, reason, url, json } = values
-  if (agent !== undefined && tool !== undefined)
-    throw usage('name an agent or a tool, not both', usageOf(row))
+  const { agent, tool, reviewer, reason, url, json } = values
+  const scope = defined({ agent, tool, reviewer })
+  if (Object.keys(scope).length > 1)
+    throw usage('name an agent, a tool or a reviewer, and only one', usageOf(row))
   const reach = reachAsAdmin(url)
-  const scope = { ...(agent === undefined ? {} : { agent }), ...(tool === undefined ? {} : { tool }) }
   return { api: createApi(reach.url, reach.key), body: { tenant, ...scope, reason }, json }
 }
 
-function nameOf({ tenant, agent, tool }: Pick<FreezeView, 'tenant' | 'agent' | 'tool'>): string {
+function nameOf({
+  tenant,
+  agent,
+  tool,
+  reviewer,
+}: Pick<FreezeView, 'tenant' | 'agent' | 'tool' | 'reviewer'>): string {
+  if (reviewer !== undefined) return onOneLine(`reviewer ${tenant}/${reviewer}`)
   if (agent !== undefined) return onOneLine(`agent ${tenant}/${agent}`)
   return onOneLine(tool === undefined ? `tenant ${tenant}` : `tool ${tool} in ${tenant}`)
 }

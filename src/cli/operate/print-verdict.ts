@@ -95,14 +95,22 @@ function consistency({ faults }: Verdict, { checkpoints }: Brought): Said {
     : unknown('Some checkpoints or receipts do not match, so this cannot be decided.')
 }
 
-function completeness({ whole, story: { allowed, rejected, threads, redeemed } }: Verdict): Said {
+function completeness({ whole, story: { allowed, rejected, threads, redeemed, displays } }: Verdict): Said {
   if (!whole) return unknown('Some records could not be read, and records after them were not checked.')
   const opened = Object.values(threads).reduce((sum, count) => sum + count, 0)
   const open = threads.pending_review + threads.changes_requested
   return holds(
     'No number is missing, and every record follows from earlier ones:',
     `${counted(allowed, 'call')} allowed and ${rejected} rejected at once; ${counted(opened, 'thread')}, of which ${threads.approved} approved (${redeemed} redeemed, each once), ${threads.rejected} rejected, ${open} open.`,
+    ...displayed(displays),
   )
+}
+
+/** The number of votes whose display could be compared. */
+function displayed({ checked, unchecked }: Verdict['story']['displays']): string[] {
+  if (checked + unchecked === 0) return []
+  const rest = unchecked === 0 ? '' : `; ${counted(unchecked, 'vote')} came without theirs`
+  return [`${counted(checked, 'vote')} came with the places that were displayed, which match${rest}.`]
 }
 
 function freshness({ signed }: Verdict, { now, within }: Brought): Said {

@@ -35,6 +35,7 @@ export function AgentsPage() {
         {isAdmin() && (
           <>
             <button onClick={() => ask('freeze', { tool: '' })}>Freeze a tool</button>
+            <button onClick={() => ask('freeze', { reviewer: '' })}>Freeze a reviewer</button>
             <button onClick={() => ask('freeze', {})}>Freeze everything</button>
           </>
         )}
@@ -48,7 +49,7 @@ export function AgentsPage() {
       {frozen
         .filter(({ agent }) => body?.agents.every(({ id }) => id !== agent))
         .map((one) => (
-          <Frozen key={`${one.agent}/${one.tool}`} freeze={one} ask={ask} />
+          <Frozen key={`${one.agent}/${one.tool}/${one.reviewer}`} freeze={one} ask={ask} />
         ))}
       {problem && <ProblemNote problem={problem} retry={() => void load()} />}
       {body?.agents.length === 0 && <p class="empty">The directory names no agent.</p>}

@@ -7,7 +7,7 @@ import { tellMissed, useLeft } from '../shell/missed.tsx'
 import { call, isUnknown, type Refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
 
-export type Scope = Pick<FreezeView, 'agent' | 'tool'>
+export type Scope = Pick<FreezeView, 'agent' | 'tool' | 'reviewer'>
 
 export interface Asked {
   readonly act: 'freeze' | 'unfreeze'
@@ -28,22 +28,28 @@ const MEANS = {
   unfreeze: 'Policy decides on new calls again. Calls that the freeze ended stay ended.',
 } as const
 
-export const nameOf = ({ agent, tool }: Scope): string => agent ?? tool ?? 'everything'
+const MEANS_REVIEWER = {
+  freeze: 'The reviewer is signed out and refused from now on. Earlier votes on waiting calls become void.',
+  unfreeze: 'The reviewer may sign in and vote again. Earlier votes stay void.',
+} as const
 
-/** Asks for the reason before it freezes or unfreezes. An empty tool means that the person still has to name a tool. */
+export const nameOf = ({ agent, tool, reviewer }: Scope): string => agent ?? tool ?? reviewer ?? 'everything'
+
+/** Asks for the reason before it freezes or unfreezes, and for the name of a tool or reviewer that is empty. */
 export function FreezeDialog({ act, scope, close }: FreezeDialogProps) {
   const reason = useSignal('')
-  const tool = useSignal(scope.tool ?? '')
+  const name = useSignal('')
   const refused = useSignal<Refusal | undefined>(undefined)
   const busy = useSignal(false)
   const left = useLeft()
   const verb = act === 'freeze' ? 'Freeze' : 'Unfreeze'
-  const asksTool = scope.tool === ''
+  const kind = scope.reviewer === undefined ? 'tool' : 'reviewer'
+  const asksName = scope[kind] === ''
   const send = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
     if (busy.value) return
     busy.value = true
-    const named = asksTool ? { tool: tool.value.trim() } : scope
+    const named = asksName ? { [kind]: name.value.trim() } : scope
     const body = { tenant: me.value?.tenant, ...named, reason: reason.value }
     const answer = await call<{ readonly known: boolean } | undefined>('POST', `admin/${act}`, { body })
     busy.value = false
@@ -58,17 +64,17 @@ export function FreezeDialog({ act, scope, close }: FreezeDialogProps) {
   }
   const leave = (): void => close(isUnknown(refused.value))
   return (
-    <Dialog title={asksTool ? `${verb} a tool` : `${verb} ${nameOf(scope)}`} close={leave}>
+    <Dialog title={asksName ? `${verb} a ${kind}` : `${verb} ${nameOf(scope)}`} close={leave}>
       <form class="stack" onSubmit={(event) => void send(event)}>
-        <p>{MEANS[act]}</p>
-        {asksTool && (
+        <p>{(kind === 'reviewer' ? MEANS_REVIEWER : MEANS)[act]}</p>
+        {asksName && (
           <label>
-            Tool
+            {kind === 'tool' ? 'Tool' : 'Reviewer'}
             <input
               required
-              value={tool.value}
+              value={name.value}
               onInput={(event) => {
-                tool.value = event.currentTarget.value
+                name.value = event.currentTarget.value
               }}
             />
           </label>

@@ -11,18 +11,20 @@ interface FrozenProps {
 
 /** One freeze with its time, author and reason. Administrators may end the freeze. */
 export function Frozen({ freeze, ask }: FrozenProps) {
-  const { agent, tool, reason, frozen_at, by } = freeze
+  const { agent, tool, reviewer, reason, frozen_at, by } = freeze
   const name = nameOf(freeze)
   return (
     <div class="note warn">
       <p>
-        <strong>{tool ? `The tool ${tool}` : (agent ?? 'Everything')} is frozen</strong>,{' '}
+        <strong>{tool ? `The tool ${tool}` : (agent ?? reviewer ?? 'Everything')} is frozen</strong>,{' '}
         <Ago at={frozen_at} /> by {by.replace(/^reviewer:/, '')}: <AgentText text={reason} />
       </p>
       {isAdmin() && (
         <button
           aria-label={`Unfreeze ${name}`}
-          onClick={() => ask('unfreeze', { ...(agent && { agent }), ...(tool && { tool }) })}
+          onClick={() =>
+            ask('unfreeze', { ...(agent && { agent }), ...(tool && { tool }), ...(reviewer && { reviewer }) })
+          }
         >
           Unfreeze
         </button>

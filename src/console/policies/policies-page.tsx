@@ -49,7 +49,7 @@ function Policies() {
 }
 
 function InForce({ view }: { readonly view: PoliciesView }) {
-  const { revision, commit, loaded_at, tools, rules } = view
+  const { revision, commit, loaded_at, tools, rules, withdrawals } = view
   return (
     <Panel title="In force" kind="policy">
       {!view.in_force && (
@@ -57,6 +57,7 @@ function InForce({ view }: { readonly view: PoliciesView }) {
           <b>Nothing is in force: every call is rejected.</b>
         </p>
       )}
+      {withdrawals && <p class="note warn">The newest directory takes away: {withdrawals}.</p>}
       <dl class="facts">
         <dt>Bundle</dt>
         <dd class="mono">{revision?.slice(0, 16) ?? 'none'}</dd>

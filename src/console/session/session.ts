@@ -14,6 +14,7 @@ export const loadProblem = signal<Refusal | undefined>(undefined)
 
 /** The number of sign-ins on this page. */
 let entered = 0
+export const wasSignedIn = (): boolean => entered > 0
 
 export async function startSession(): Promise<void> {
   onSignedOut(leave)

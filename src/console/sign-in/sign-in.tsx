@@ -2,12 +2,12 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { SIGN_IN_PROBLEMS } from '../../contract/sign-in-problems.ts'
 import type { SignInOptions } from '../../contract/session.ts'
-import type { Route } from '../route/route.ts'
+import { hashOf, type Route, routeOf } from '../route/route.ts'
 import { before, refine, route } from '../route/router.ts'
 import { Heading } from '../shell/heading.tsx'
 import { get, type Refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
-import { ended, me, signIn } from '../session/session.ts'
+import { ended, me, signIn, wasSignedIn } from '../session/session.ts'
 import { beginSingleSignOn, takeVerifier } from './single-sign-on.ts'
 
 const INSECURE: Refusal = {
@@ -34,9 +34,11 @@ export function SignInPage() {
       else problem.value = answer.problem
     })
   }, [])
-  // a call that was open when the session ended
   const call = useMemo(openedCall, [])
-  const leave = (): void => refine(call ?? { page: 'queue', filters: {} })
+  const leave = (): void => {
+    if (call) sessionStorage.removeItem(WANTED)
+    refine(call ?? { page: 'queue', filters: {} })
+  }
   const verifier = useMemo(takeVerifier, [])
   const use = async (link: string): Promise<void> => {
     if (busy.value) return
@@ -93,7 +95,20 @@ function Ways({ sso, hasLink, leaveFor }: WaysProps) {
   )
 }
 
-const openedCall = (): Route | undefined => (ended.value && 'thread' in before ? before : undefined)
+/** The storage key of this tab's call. The way over the provider's page leaves this page. */
+const WANTED = 'wanted'
+
+/** The call that was open when the session ended, or whose link was opened signed out. */
+function openedCall(): Route | undefined {
+  const opened = 'thread' in before && (ended.value || !wasSignedIn()) ? before : undefined
+  try {
+    if (opened) sessionStorage.setItem(WANTED, hashOf(opened))
+    const wanted = routeOf(sessionStorage.getItem(WANTED) ?? '')
+    return 'thread' in wanted ? wanted : undefined
+  } catch {
+    return opened
+  }
+}
 
 const Ended = ({ to }: { readonly to: string }) => (
   <p class="note" role="status">

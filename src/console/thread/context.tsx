@@ -56,7 +56,7 @@ function Last({ id }: { readonly id: string }) {
   const call = body?.call
   const title = 'Last approved'
   if (!call) return <Part title={title} fact={problem ? UNREADABLE : body ? 'no such call' : LOADING} />
-  const differ = call.fields.filter(({ same }) => !same).length
+  const differ = call.fields.filter(({ same }) => same === false).length
   return (
     <Part title={title} fact={`${differ} of ${call.fields.length} fields differ`}>
       <table class="versus">
@@ -87,12 +87,12 @@ type Compared = NonNullable<LastApproved['call']>['fields'][number]
 
 function Field({ of: { field, same, hidden, before, now } }: { readonly of: Compared }) {
   return (
-    <tr class={same ? undefined : 'differs'}>
+    <tr class={same === false ? 'differs' : undefined}>
       <th scope="row">
         <AgentText text={placeName(field)} />
       </th>
       {hidden ? (
-        <td colSpan={2}>{same ? 'hidden, the same' : 'hidden, not the same'}</td>
+        <td colSpan={2}>hidden</td>
       ) : (
         <>
           <Value text={before} />

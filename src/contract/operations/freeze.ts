@@ -6,7 +6,8 @@ export const FREEZE = {
     method: 'POST',
     path: '/api/admin/freeze',
     access: 'admin',
-    summary: 'Stop an agent, a tool or a tenant at once; calls in progress are cancelled for good',
+    summary:
+      'Stop an agent, a tool, a reviewer or a tenant at once; calls in progress are cancelled for good',
     body: 'FreezeRequest',
     answers: { 200: 'Frozen' },
     refusals: ['not_found', 'too_many_freezes', 'outcome_unknown'],

@@ -28,6 +28,7 @@ const KEY = {
 const FREEZE = {
   agent: optional(text('the agent')),
   epoch: number('the freeze epoch that began'),
+  reviewer: optional(text('the reviewer')),
   tool: optional(text('the tool')),
 }
 
@@ -60,6 +61,7 @@ const SESSION_ENDS: readonly SessionEnd[] = [
   'signed_out',
   'replaced',
   'ended_by_admin',
+  'frozen',
 ]
 
 export const ACCESS = {
@@ -183,7 +185,7 @@ export const ACCESS = {
   'session.ended': event({
     of: 'session',
     says: 'ended',
-    by: ['reviewer', 'admin', 'gateway:timer', 'gateway:sign-in'],
+    by: ['reviewer', 'admin', 'gateway:timer', 'gateway:sign-in', 'gateway:freeze'],
     logged: { reason: oneOf(SESSION_ENDS, 'why'), reviewer, session_hash, via },
     law: sessionEnded,
   }),
@@ -203,6 +205,19 @@ export const ACCESS = {
     system: true,
     logged: LOAD,
     disclosed: ERRORS,
+    law: alone,
+  }),
+  'policy.withdrawn': event({
+    of: 'bundle',
+    says: 'gives less, because a newer directory takes away',
+    by: ['gateway:policies'],
+    system: true,
+    logged: {
+      agents: number('agents that lost a tool or every right'),
+      directory: text('SHA-256 of the newer directory.yaml'),
+      reviewers: number('reviewers who lost a group, a role or every right'),
+      revision: text('the bundle revision'),
+    },
     law: alone,
   }),
   'evidence.read': event({

@@ -2,17 +2,7 @@ import { type Risk, RISKS } from '../../domain/decision.ts'
 import { REFUSAL_REASONS } from '../../domain/token.ts'
 import type { LabelsOf, Meter } from '../../metrics/table.ts'
 import { alone, event } from './event.ts'
-import {
-  anything,
-  flag,
-  moment,
-  number,
-  objectOrNone,
-  oneOf,
-  optional,
-  text,
-  texts,
-} from '../record/field.ts'
+import { anything, flag, moment, number, object, oneOf, optional, text, texts } from '../record/field.ts'
 import {
   approvalCollected,
   approvalReleased,
@@ -30,6 +20,7 @@ import {
   reviewExpired,
   reviewFrozen,
   reviewRejected,
+  reviewResumed,
   reviewWithdrawn,
   threadClaimed,
   threadCommented,
@@ -83,14 +74,17 @@ export const REVIEWS = {
       decision: oneOf(['approve', 'reject', 'request_changes'], 'the vote'),
       digest: text('digest of the revision that the reviewer saw'),
       displayed: optional(
-        objectOrNone(
-          'the places that were on the screen and those that were not, their digest, and the time; or `none`',
-        ),
+        oneOf(['all', 'some', 'none'], 'how many of the parts that the level requires were on the screen'),
       ),
       groups: optional(texts('groups of the reviewer, from the identity provider')),
       via,
     },
-    disclosed: { comment: optional(text('the comment of the reviewer')) },
+    disclosed: {
+      comment: optional(text('the comment of the reviewer')),
+      display: optional(
+        object('the places that were on the screen and those that were not, their digest, and the time'),
+      ),
+    },
     law: voteCast,
     count: (meter, { details: { decision, via } }) => meter.count('votes', { decision, via }),
   }),
@@ -101,6 +95,14 @@ export const REVIEWS = {
     law: reviewApproved,
     webhook: 'review.approved',
     count: countEnd('approved'),
+  }),
+  'review.resumed': event({
+    says: 'waits again, because an approval lost its seat, for',
+    asks: 'reviewers',
+    by: ['gateway:freeze', 'gateway:policies'],
+    logged: { risk },
+    law: reviewResumed,
+    webhook: 'review.pending',
   }),
   'review.rejected': event({
     says: 'was rejected',

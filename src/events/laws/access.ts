@@ -1,6 +1,7 @@
+import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { SYSTEM } from '../../domain/evidence.ts'
-import { type FreezeScope, withFreeze, withoutFreeze } from '../../domain/freeze.ts'
+import { type FreezeScope, isReviewerFrozen, withFreeze, withoutFreeze } from '../../domain/freeze.ts'
 import type { SessionEnd } from '../../domain/session.ts'
 import type { ReadEvent } from '../record/read-event.ts'
 import { msOf, requireThat, textOf } from '../record/require.ts'
@@ -151,6 +152,7 @@ const ENDS: Readonly<Record<SessionEnd, readonly string[]>> = {
   signed_out: ['reviewer'],
   replaced: ['reviewer', 'gateway:sign-in'],
   ended_by_admin: ['admin'],
+  frozen: ['gateway:freeze'],
 }
 
 function requireEnd({ actor: { kind, id }, details: { reason, reviewer } }: ReadEvent<SessionEnded>): void {
@@ -199,9 +201,10 @@ interface FreezeDetails {
   readonly epoch: number
   readonly agent?: string | undefined
   readonly tool?: string | undefined
+  readonly reviewer?: string | undefined
 }
 
-/** Enters the freeze. Its reason is not in the log. */
+/** Enters the freeze, which voids the votes of a reviewer. Its reason is not in the log. */
 export function freezeStarted(ledger: Ledger, record: ReadEvent<FreezeDetails>): void {
   const { actor, at, details } = record
   const by = `${actor.kind}:${actor.id}`
@@ -219,9 +222,10 @@ export function freezeEnded(ledger: Ledger, record: ReadEvent<FreezeDetails>): v
   requireEpoch(ledger, record)
 }
 
-function scopeOf({ agent, tool }: FreezeDetails): FreezeScope {
-  requireThat(agent === undefined || tool === undefined, 'a freeze names an agent or a tool, but not both')
-  return { ...(agent !== undefined && { agent }), ...(tool !== undefined && { tool }) }
+function scopeOf({ agent, tool, reviewer }: FreezeDetails): FreezeScope {
+  const scope = defined({ agent, tool, reviewer })
+  requireThat(Object.keys(scope).length <= 1, 'a freeze names an agent, a tool or a reviewer, but only one')
+  return scope
 }
 
 function requireEpoch({ freezes }: Ledger, { details: { epoch } }: ReadEvent<FreezeDetails>): void {
@@ -238,6 +242,7 @@ export function requireCredential(ledger: Ledger, record: ReadEvent<JsonObject>)
   if (actor.kind === 'agent')
     requireThat(ledger.keys.has(`agent:${actor.id}`), `\`${actor.id}\` held no key then`)
   if (actor.kind !== 'reviewer') return
+  requireThat(!isReviewerFrozen(ledger.freezes, actor.id), `\`${actor.id}\` was frozen then`)
   const byKey = via === undefined || via === 'key'
   const way = via === undefined ? wayOf(actor.id) : wayOf(actor.id, textOf(via, 'via'))
   if (byKey && ledger.keys.has(`reviewer:${actor.id}`)) return

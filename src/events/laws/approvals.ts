@@ -11,12 +11,14 @@ import {
   openThread,
   move,
   CLOCK_SKEW_MS,
+  standingVotes,
   threadOf,
   type Ledger,
   type LedgerApproval,
   type LedgerThread,
   type LedgerToken,
 } from './ledger.ts'
+import { requireQuorum } from './requirement.ts'
 
 /* The laws of approvals and their proofs (docs/agent-api.md). */
 
@@ -78,6 +80,7 @@ function collecting(
   const approval = approvalOf(thread)
   requireAgent(thread, record)
   requireInTime(thread, record)
+  requireSeats(ledger, thread, record)
   requireThat(approval.collected === undefined, 'its approval had been collected')
   move(thread, 'collect')
   return { thread, approval }
@@ -94,6 +97,7 @@ export function tokenRedeemed(ledger: Ledger, record: ReadEvent<TokenNamed>): vo
   const approval = approvalOf(thread)
   const token = tokenOf(thread)
   requireAgent(thread, record)
+  requireSeats(ledger, thread, record)
   requireThat(record.details.token_hash === token.hash, 'its token was never minted')
   requireThat(approval.redeemed === undefined, 'its token had been redeemed')
   requireThat(record.at < token.expires_at + CLOCK_SKEW_MS, 'its token had expired')
@@ -103,6 +107,13 @@ export function tokenRedeemed(ledger: Ledger, record: ReadEvent<TokenNamed>): vo
   )
   move(thread, 'redeem')
   thread.approval = { ...approval, redeemed: true }
+}
+
+/** Requires that no freeze took a seat of the approval. */
+function requireSeats(ledger: Ledger, thread: LedgerThread, { at }: ReadEvent): void {
+  const standing = standingVotes(ledger, thread)
+  if (standing.length === thread.votes.length) return
+  requireQuorum(thread.requirement, standing, at - thread.submitted_at + CLOCK_SKEW_MS)
 }
 
 function tokenOf({ approval }: LedgerThread): LedgerToken {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../contract/json.ts'
 import type { ReviewRequirement, Risk } from '../../domain/decision.ts'
-import { type Freezes, freezeSince, NEVER_FROZEN } from '../../domain/freeze.ts'
+import { type Freezes, freezeSince, isVoidVote, NEVER_FROZEN } from '../../domain/freeze.ts'
 import { type LegalHold, type LegalHolds, NO_LEGAL_HOLDS } from '../../domain/legal-hold.ts'
 import { type ThreadStatus, type ThreadTrigger, transition } from '../../domain/thread.ts'
 import type { ReadEvent } from '../record/read-event.ts'
@@ -52,6 +52,8 @@ export interface Ledger {
   /** The number of calls that were decided immediately. */
   allowed: number
   rejected: number
+  /** Votes with a display, by whether the export has what their digest covers. */
+  displays: { readonly checked: number; readonly unchecked: number }
 }
 
 export interface LedgerLegalHold extends LegalHold {
@@ -123,6 +125,8 @@ export interface LedgerThread {
 }
 
 export interface LedgerVote extends Voter {
+  /** Epoch of the freezes at the vote. */
+  readonly freeze_epoch: number
   readonly decision: string
   readonly digest: string
   readonly via: string
@@ -164,11 +168,16 @@ export function emptyLedger(): Ledger {
     records: 0,
     allowed: 0,
     rejected: 0,
+    displays: { checked: 0, unchecked: 0 },
   }
 }
 
 /** The name in `Ledger.signedIn` of a reviewer, and of a reviewer with a way to sign in. */
 export const wayOf = (...names: readonly string[]): string => JSON.stringify(names)
+
+/** Votes on the current revision that no freeze of their reviewer has voided. */
+export const standingVotes = ({ freezes }: Ledger, { votes }: LedgerThread): LedgerVote[] =>
+  votes.filter((vote) => !isVoidVote(freezes, vote))
 
 /** The actor's key for the record: the key that the record names, or the only key. */
 export function keyHeld({ keys }: Ledger, { actor: { kind, id, key } }: ReadEvent): string | undefined {

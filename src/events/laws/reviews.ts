@@ -16,6 +16,7 @@ import {
   openThread,
   move,
   CLOCK_SKEW_MS,
+  standingVotes,
   threadOf,
   type Ledger,
   type LedgerThread,
@@ -210,11 +211,11 @@ interface Voted extends Waited {
  */
 export function reviewApproved(ledger: Ledger, record: ReadEvent<Voted>): void {
   const thread = openThread(ledger, record)
-  const { votes, requirement } = thread
+  const { requirement } = thread
   requireInTime(thread, record)
   if (record.actor.kind !== 'gateway') requireVote(ledger, record, 'approve')
   requireVoters(thread, record)
-  requireQuorum(requirement, votes, record.at - thread.submitted_at + CLOCK_SKEW_MS)
+  requireQuorum(requirement, standingVotes(ledger, thread), record.at - thread.submitted_at + CLOCK_SKEW_MS)
   move(thread, 'quorum_met')
   thread.approval = { at: record.at }
 }
@@ -231,6 +232,19 @@ function requireVoters(thread: LedgerThread, record: ReadEvent<Voted>): void {
   requireWaited(record, thread.submitted_at)
   requireThat(same, 'its voters are not the reviewers who voted on this revision')
   requireThat(digest === votes[0]?.digest, 'its digest is not the digest that the voters saw')
+}
+
+/** Requires an approval that was not collected. Its votes stay, and its thread has its earlier deadline. */
+export function reviewResumed(ledger: Ledger, record: ReadEvent<OfRisk>): void {
+  const thread = openThread(ledger, record)
+  requireRisk(thread, record)
+  requireThat(thread.approval?.collected === undefined, 'its approval had been collected')
+  const isByFreeze = record.actor.id === 'freeze'
+  const isFrozen = standingVotes(ledger, thread).length < thread.votes.length
+  requireThat(!isByFreeze || isFrozen, 'no reviewer of its approval was frozen')
+  requireThat(thread.votes.length > 0, 'no reviewer had approved it')
+  move(thread, 'raise')
+  delete thread.approval
 }
 
 interface Rejected extends Voted {

@@ -1,7 +1,6 @@
-import type { JsonObject } from '../../contract/json.ts'
 import { displayedDigest } from '../../domain/digest.ts'
 import type { ReadEvent } from '../record/read-event.ts'
-import { listOf, requireThat, textOf } from '../record/require.ts'
+import { listOf, objectOf, requireThat, textOf } from '../record/require.ts'
 import {
   CLOCK_SKEW_MS,
   type Ledger,
@@ -10,6 +9,7 @@ import {
   move,
   openThread,
   requireInTime,
+  standingVotes,
   wayOf,
 } from './ledger.ts'
 import { requireEligible, requireVouched } from './requirement.ts'
@@ -23,7 +23,7 @@ interface VoteCast {
   readonly comment?: string | undefined
   readonly commented?: boolean | undefined
   readonly groups?: readonly string[] | undefined
-  readonly displayed?: JsonObject | 'none' | undefined
+  readonly displayed?: 'all' | 'some' | 'none' | undefined
 }
 
 const ENDED_BY = {
@@ -36,14 +36,14 @@ export function voteCast(ledger: Ledger, record: ReadEvent<VoteCast>): void {
   const { decision, comment = '', commented = /\S/.test(comment) } = record.details
   const thread = openThread(ledger, record)
   requireInTime(thread, record)
-  const vote = voteOf(record)
+  const vote = voteOf(ledger, record)
   requireEligible(thread.requirement, vote, record.at - thread.submitted_at + CLOCK_SKEW_MS)
   if (!ledger.broken.has(`reviewer:${vote.reviewer}`)) {
     const sessions = ledger.signedIn.get(wayOf(vote.reviewer, vote.via))?.groups.keys() ?? []
     requireVouched(sessions, vote, thread.requirement)
   }
   requireThat(
-    !thread.votes.some(({ reviewer }) => reviewer === vote.reviewer),
+    !standingVotes(ledger, thread).some(({ reviewer }) => reviewer === vote.reviewer),
     'the same reviewer has voted on this revision',
   )
   requireThat(
@@ -54,7 +54,7 @@ export function voteCast(ledger: Ledger, record: ReadEvent<VoteCast>): void {
     thread.requirement.require_comment !== true || decision !== 'reject' || commented,
     'a rejection without a comment, although its level requires one',
   )
-  requireDisplayed(thread, record, vote)
+  requireDisplayed(ledger, thread, record)
   const [first = vote] = thread.votes
   requireThat(vote.digest === first.digest, 'the voters on this revision saw different content')
   requireThat(!thread.seen.includes(vote.digest), 'the voter saw an earlier revision')
@@ -65,28 +65,36 @@ export function voteCast(ledger: Ledger, record: ReadEvent<VoteCast>): void {
 }
 
 /**
- * Requires a digest of what the thread showed at that time. Votes of earlier versions say nothing about it.
+ * Requires the display that the level asks for. Where the export has the places, it requires their digest to be of what
+ * the thread showed at that time.
  *
  * @throws LawBroken
  */
 function requireDisplayed(
+  ledger: Ledger,
   { requirement, revision, risk: level, shown }: LedgerThread,
-  { details: { displayed }, thread: thread_id = '' }: ReadEvent<VoteCast>,
-  { decision, digest: revision_digest }: LedgerVote,
+  { details, disclosed = {}, thread: thread_id = '' }: ReadEvent<VoteCast>,
 ): void {
-  if (displayed === undefined || displayed === 'none') {
-    const isNeeded = requirement.require_displayed === true && decision === 'approve'
-    return requireThat(!isNeeded, 'nothing was displayed, although its level requires it')
+  const { displayed = 'none', decision, digest: revision_digest } = details
+  const isNeeded = requirement.require_displayed === true && decision === 'approve'
+  requireThat(!isNeeded || displayed === 'all', 'not all was displayed, although its level requires it')
+  const { display } = disclosed
+  const { checked, unchecked } = ledger.displays
+  if (display === undefined) {
+    if (displayed !== 'none') ledger.displays = { checked, unchecked: unchecked + 1 }
+    return
   }
-  const { digest, seen, unseen, ms } = displayed
+  const { digest, seen, unseen, ms } = objectOf(display, 'its display')
   const places = listOf(seen, 'seen').map((one) => textOf(one, 'seen'))
   for (const one of listOf(unseen, 'unseen')) textOf(one, 'unseen')
   requireThat(typeof ms === 'number' && ms >= 0, 'its time on the screen is missing')
   const known = { thread_id, revision, revision_digest, level, ...shown, seen: places }
   requireThat(digest === displayedDigest(known), 'something else was displayed than the revision of the vote')
+  ledger.displays = { checked: checked + 1, unchecked }
 }
 
-function voteOf({ actor, details }: ReadEvent<VoteCast>): LedgerVote {
+function voteOf({ freezes }: Ledger, { actor, details }: ReadEvent<VoteCast>): LedgerVote {
   const { decision, digest, via, groups } = details
-  return { reviewer: actor.id, decision, digest, via, ...(groups !== undefined && { groups }) }
+  const { epoch: freeze_epoch } = freezes
+  return { reviewer: actor.id, decision, digest, via, freeze_epoch, ...(groups !== undefined && { groups }) }
 }

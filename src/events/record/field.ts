@@ -47,14 +47,6 @@ export const ranges = field('is not a list of pairs of numbers', (value): value 
 })
 export const anything = field('is missing', (value): value is JsonValue => value !== undefined)
 
-/** An object whose members the law checks, or `none`. */
-export const objectOrNone = field(
-  'is neither an object nor `none`',
-  (value): value is JsonObject | 'none' => {
-    return value === 'none' || isObject(value)
-  },
-)
-
 /** An object whose members the law checks. */
 export const object = <T extends JsonObject = JsonObject>(doc: string): Field<T, false> => ({
   accepts: (value): value is T => isObject(value),

@@ -18,6 +18,8 @@ export interface ReadEvent<D extends object = object> {
   readonly revision?: number
   readonly tool?: string
   readonly details: D
+  /** The members beside the log, where the export has them. No law but that of votes reads them. */
+  readonly disclosed?: JsonObject | undefined
 }
 
 const ACTORS: readonly string[] = ['agent', 'reviewer', 'admin', 'gateway']

@@ -84,18 +84,15 @@ const countsOf = ({ records, existing, waiting, times }: Found): Erasure => ({
 const membersOf = (records: Found['records']): number =>
   records.reduce((sum, { members }) => sum + members, 0)
 
-interface Part extends Pick<Found, 'records' | 'threads'> {
-  /** True for a part that also searches deliveries. */
-  readonly deliveries: boolean
-}
+type Part = Pick<Found, 'records' | 'threads'>
 
 function partsOf({ records, threads }: Found): Part[] {
-  if (records.length <= PART && threads.length <= PART) return [{ records, threads, deliveries: true }]
+  if (records.length <= PART && threads.length <= PART) return [{ records, threads }]
   return [
     ...chunks(records)
       .toReversed()
-      .map((chunk) => ({ records: chunk, threads: [], deliveries: false })),
-    ...chunks(threads).map((chunk) => ({ records: [], threads: chunk, deliveries: true })),
+      .map((chunk) => ({ records: chunk, threads: [] })),
+    ...chunks(threads).map((chunk) => ({ records: [], threads: chunk })),
   ]
 }
 
@@ -109,7 +106,7 @@ const chunks = <T>(all: readonly T[]): T[][] =>
 async function begin(
   deps: Deps,
   { tenant, selection, reason }: ErasureOrder,
-  { found, part: { records, threads, deliveries } }: { readonly found: Found; readonly part: Part },
+  { found, part: { records, threads } }: { readonly found: Found; readonly part: Part },
 ): Promise<void> {
   const ranges = new Ranges()
   for (const { number } of records) ranges.add(number)
@@ -133,7 +130,8 @@ async function begin(
       begun_at: now,
       threads,
       deleted: threads,
-      deliveries: { destinations: deliveries ? list.map(({ id }) => id) : [] },
+      calls: records.flatMap(({ call }) => call ?? []),
+      deliveries: { destinations: list.map(({ id }) => id) },
       records: pairs,
     }
     return {

@@ -10,6 +10,7 @@ import { payloadPath } from '../../policy/language/payload-path.ts'
 import type { IndexEntry } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { disclosedEvents } from '../core/disclosures.ts'
+import { callKey } from '../core/event-record.ts'
 import { INDEX } from '../core/indexes.ts'
 import { read, revisionId, unlessBroken } from '../core/records.ts'
 
@@ -38,7 +39,12 @@ export const startOf = (): Start => ({ after: 0, afterThread: undefined, threads
 
 export interface Found {
   /** In order. `members`: the number of members to erase. */
-  readonly records: readonly { readonly number: number; readonly members: number }[]
+  readonly records: readonly {
+    readonly number: number
+    readonly members: number
+    /** The key of a call without a thread. */
+    readonly call?: string
+  }[]
   /** All threads of the selection, also those that are deleted already. */
   readonly threads: readonly string[]
   /** Those of them that are still in the store. */
@@ -99,7 +105,7 @@ async function searchLog(
   tenant: string,
   search: LogSearch,
 ): Promise<Pick<Found, 'records' | 'times' | 'subjects'> & { readonly after: number }> {
-  const records: { number: number; members: number }[] = []
+  const records: Found['records'][number][] = []
   const subjects = new Map<string, Holdable>()
   let times: Found['times']
   let { after } = search.from
@@ -113,7 +119,11 @@ async function searchLog(
       if (names.length === 0) continue
       const call = callOf(about, search.threads)
       subjects.set(JSON.stringify(call), call)
-      records.push({ number, members: names.length })
+      records.push({
+        number,
+        members: names.length,
+        ...(about.thread_id === undefined && { call: keyOf(about) }),
+      })
       times = { since: times?.since ?? about.at, until: about.at }
     }
     const last = events.at(-1)
@@ -125,6 +135,8 @@ async function searchLog(
 
 const membersOf = (disclosures: string | undefined): JsonObject =>
   (disclosures === undefined ? undefined : readDisclosures(disclosures)?.members) ?? {}
+
+const keyOf = ({ at, actor, task_id }: About): string => callKey(at, actor.id, task_id)
 
 const callOf = ({ task_id = '', thread_id = '', actor }: About, threads: Start['threads']): Holdable => ({
   thread_id,

@@ -68,24 +68,24 @@ export interface PolicyLoad {
   readonly commit?: string
   readonly files?: number
   readonly rules?: number
+  /** Present when a newer directory takes away from the bundle. */
+  readonly withdrawal?: { readonly directory: string; readonly reviewers: number; readonly agents: number }
   /** First errors, as `file:line:col code`. */
   readonly errors?: readonly string[]
 }
 
-/** Records a policy load, successful or failed, as evidence in `_system`. */
+/** Records a policy load, successful or failed, or a withdrawal, as evidence in `_system`. */
 export async function noteLoad(deps: Deps, load: PolicyLoad): Promise<void> {
-  const { ok, errors, ...details } = load
+  const { ok, errors, withdrawal, ...details } = load
+  const { revision = '' } = load
+  const event =
+    withdrawal === undefined
+      ? ({ type: ok ? 'policy.loaded' : 'policy.failed', details, disclosed: { errors } } as const)
+      : ({ type: 'policy.withdrawn', details: { revision, ...withdrawal } } as const)
   await transact(deps, SYSTEM, () =>
     Promise.resolve({
       answer: undefined,
-      evidence: [
-        record(
-          deps.store.now(),
-          { kind: 'gateway', id: 'policies' },
-          { tenant: SYSTEM },
-          { type: ok ? 'policy.loaded' : 'policy.failed', details, disclosed: { errors } },
-        ),
-      ],
+      evidence: [record(deps.store.now(), { kind: 'gateway', id: 'policies' }, { tenant: SYSTEM }, event)],
     }),
   )
 }

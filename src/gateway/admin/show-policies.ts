@@ -1,5 +1,6 @@
 import type { PoliciesView } from '../../contract/admin.ts'
 import { defined } from '../../contract/defined.ts'
+import { withdrawalText } from '../../policy/language/snapshot.ts'
 import type { Diagnostic } from '../../policy/report/diagnostics.ts'
 import type { Deps, PolicyStatus } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
@@ -16,6 +17,7 @@ export function showPolicies(deps: Deps, shadow: ReadonlyMap<string, number>): P
     ...defined({
       revision: snapshot?.revision,
       commit,
+      withdrawals: snapshot?.withdrawal && withdrawalText(snapshot),
       loaded_at: loadedAt === undefined ? undefined : isoTime(loadedAt),
     }),
     files: (snapshot?.files ?? []).map((file) => ({ ...file })),

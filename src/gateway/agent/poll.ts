@@ -8,6 +8,7 @@ import { isAbandoned, type Thread } from '../../domain/thread.ts'
 import type { AgentEntry } from '../../policy/language/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime, record } from '../core/event-record.ts'
+import type { KnownFreezes } from '../core/caches.ts'
 import { freezeGuard, freezesNow, frozenMessage } from '../core/freezes.ts'
 import type { Caller } from '../core/caller.ts'
 import { keyInForce } from '../auth/identify.ts'
@@ -93,7 +94,7 @@ async function look(
   if (isLeft(thread.value)) return { ...resumed(thread), answer: 'look again' }
   if (thread.value.status !== 'approved' || thread.value.approval?.redeemed_at !== undefined)
     return asRead(deps, thread)
-  const plan = await approvedRead(deps, caller, thread, { entry, reader })
+  const plan = await approvedRead(deps, caller, thread, { entry, reader, freezes })
   return { ...plan, guards: [...(plan.guards ?? []), freezeGuard(freezes)] }
 }
 
@@ -186,7 +187,7 @@ async function waiting(deps: Deps, caller: Caller, named: Named): Promise<Thread
   const { value: thread } = await storeCall(() => ownThread(deps, caller, named))
   const freezes = await storeCall(() => freezesNow(deps, caller.tenant))
   if (frozenMessage(freezes, thread) !== undefined) return undefined
-  if ((await storeCall(() => filledNow(deps, thread))) !== undefined) return undefined
+  if ((await storeCall(() => filledNow(deps, thread, freezes))) !== undefined) return undefined
   const now = deps.store.now()
   const isOver = now >= (thread.deadline ?? Infinity) || isAbandoned(thread, now)
   return thread.status === 'pending_review' && !isOver ? thread : undefined
@@ -216,16 +217,22 @@ function within(parent: AbortSignal): { readonly signal: AbortSignal; endIn(ms: 
   }
 }
 
+interface Reading {
+  readonly entry: AgentEntry | undefined
+  readonly reader: Reader
+  readonly freezes: KnownFreezes
+}
+
 /** Judges an approval again before returning it. When the approval is no longer valid, the thread ends. */
 async function approvedRead(
   deps: Deps,
   caller: Caller,
   thread: Versioned<Thread>,
-  { entry, reader }: { readonly entry: AgentEntry | undefined; readonly reader: Reader },
+  { entry, reader, freezes }: Reading,
 ): Promise<Plan<Decision>> {
   const { value } = thread
   deps.origin?.span.goesOn(traceOf(value))
-  const { guards, epoch, ended } = await judgeAgain(deps, caller, thread)
+  const { guards, epoch, ended } = await judgeAgain(deps, caller, { thread, freezes })
   if (ended) return ended
   if (value.approval?.collected_at !== undefined)
     return { answer: decisionOn(value, deps.store.now()), guards, confirmed: true }

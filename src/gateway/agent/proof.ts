@@ -3,6 +3,7 @@ import { composeCredential, hashCredential, SECRET_BYTES } from '../../domain/cr
 import type { Approval, Thread } from '../../domain/thread.ts'
 import type { ApprovalToken } from '../../domain/token.ts'
 import type { Guard, Write } from '../../store/store.ts'
+import type { KnownFreezes } from '../core/caches.ts'
 import { type Caller, keyGuard } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { aboutThread, isoTime } from '../core/event-record.ts'
@@ -25,13 +26,20 @@ interface Judged {
 }
 
 /** Judges an approval again before its proof is handed out. @throws GatewayError `not_ready` */
-export async function judgeAgain(deps: Deps, caller: Caller, thread: Versioned<Thread>): Promise<Judged> {
+export async function judgeAgain(
+  deps: Deps,
+  caller: Caller,
+  { thread, freezes }: { readonly thread: Versioned<Thread>; readonly freezes: KnownFreezes },
+): Promise<Judged> {
   const { value } = thread
   const { thread_id, revision, tenant, approval } = value
   const approved = await read(deps.store, tenant, 'revision', revisionId(thread_id, revision))
   if (approved === undefined) throw new TypeError('a thread without its revision')
   const epoch = await deps.store.epoch(tenant)
-  const lapse = approval?.epoch === epoch ? await lapseOf(deps, value, approved.value) : STORE_CHANGED
+  const lapse =
+    approval?.epoch === epoch
+      ? await lapseOf(deps, value, { revision: approved.value, freezes })
+      : STORE_CHANGED
   const guards = [unchanged('thread', thread_id, thread), keyGuard(caller), { epoch }]
   if (lapse === undefined) return { guards, epoch }
   const plan = revoked(value, lapse, deps.store.now())

@@ -153,7 +153,7 @@ async function objectionTo(
 ): Promise<Objection | undefined> {
   if (frozenMessage(freezes, thread) !== undefined) return { code: 'frozen' }
   if (deps.policies.current() === undefined) return { code: 'no_policy' }
-  const lapse = await lapseOf(deps, thread, approved).catch(notJudged)
+  const lapse = await lapseOf(deps, thread, { revision: approved, freezes }).catch(notJudged)
   return lapse ?? (token.epoch === epoch ? undefined : STORE_CHANGED)
 }
 

@@ -5,6 +5,7 @@ import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import type { Approval, Thread } from '../../domain/thread.ts'
 import type { ApprovalToken } from '../../domain/token.ts'
+import type { KnownFreezes } from '../core/caches.ts'
 import { freezeGuard, freezesNow } from '../core/freezes.ts'
 import { standingOf } from '../auth/standing.ts'
 import type { Caller } from '../core/caller.ts'
@@ -37,16 +38,20 @@ export async function reissue(deps: Deps, caller: Caller, thread_id: string): Pr
     const become = await settleThread(deps, thread, freezes)
     if (become) return { ...become, answer: decisionOn(become.answer, deps.store.now()) }
     if (thread.value.status !== 'approved') return asRead(deps, thread)
-    const plan = await replaceProof(deps, caller, thread)
+    const plan = await replaceProof(deps, caller, { thread, freezes })
     return { ...plan, guards: [...(plan.guards ?? []), freezeGuard(freezes)] }
   })
 }
 
-async function replaceProof(deps: Deps, caller: Caller, thread: Versioned<Thread>): Promise<Plan<Decision>> {
-  const { value } = thread
+async function replaceProof(
+  deps: Deps,
+  caller: Caller,
+  found: { readonly thread: Versioned<Thread>; readonly freezes: KnownFreezes },
+): Promise<Plan<Decision>> {
+  const { value } = found.thread
   const approval = value.approval ?? { at: value.submitted_at, epoch: '' }
   const lost = await lostProof(deps, caller, value, approval)
-  const { guards, epoch, ended } = await judgeAgain(deps, caller, thread)
+  const { guards, epoch, ended } = await judgeAgain(deps, caller, found)
   if (ended) return ended
   const { hash, token } = lost
   const { expires_at } = token.value

@@ -2,9 +2,9 @@ import { GatewayError } from '../../contract/errors.ts'
 import type { ReviewerEntry, Snapshot } from '../../policy/language/snapshot.ts'
 import type { Guard } from '../../store/store.ts'
 import type { Actor } from '../../domain/evidence.ts'
-import { type Caller, keyGuard } from '../core/caller.ts'
+import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { reviewerEntry } from './standing.ts'
+import { reviewerEntry, reviewerGuards } from './standing.ts'
 
 /** The actor that evidence names for an administrator's act. */
 export interface Administrator {
@@ -15,6 +15,8 @@ export interface Administrator {
 
 const ADMIN_ROLE = 'admin'
 
+export const isAdministrator = ({ roles }: ReviewerEntry): boolean => roles.includes(ADMIN_ROLE)
+
 /**
  * The reviewer's entry with the admin role.
  *
@@ -23,7 +25,7 @@ const ADMIN_ROLE = 'admin'
  */
 export function adminEntry(snapshot: Snapshot | undefined, caller: Caller): ReviewerEntry {
   const entry = reviewerEntry(snapshot, caller)
-  if (!entry.roles.includes(ADMIN_ROLE)) throw new GatewayError('not_permitted', 'this needs the admin role')
+  if (!isAdministrator(entry)) throw new GatewayError('not_permitted', 'this needs the admin role')
   return entry
 }
 
@@ -33,8 +35,8 @@ export function adminEntry(snapshot: Snapshot | undefined, caller: Caller): Revi
  *
  * @throws GatewayError `unauthenticated`, `not_ready`, `not_permitted`
  */
-export function adminGuards(deps: Deps, { caller }: Administrator): Guard[] {
+export async function adminGuards(deps: Deps, { caller }: Administrator): Promise<Guard[]> {
   if (caller === undefined) return []
   adminEntry(deps.policies.current(), caller)
-  return [keyGuard(caller)]
+  return reviewerGuards(deps, caller)
 }

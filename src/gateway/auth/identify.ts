@@ -1,6 +1,7 @@
 import { hashCredential, parseCredential } from '../../domain/credential.ts'
 import { type Caller, unauthenticated } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
+import { freezesNow, refuseFrozenReviewer } from '../core/freezes.ts'
 import { holderId, read } from '../core/records.ts'
 import { sessionInForce } from './sessions.ts'
 import { storeCall } from '../core/transact.ts'
@@ -32,6 +33,7 @@ export async function identify(
   if (deps.store.now() >= until) throw unauthenticated()
   const caller: Caller = { tenant, id, via: 'key', keyHash, keyRevision: key.revision, keyUntil: until }
   if (kind === 'agent') remember(deps, credential, caller)
+  else await refuseFrozen(deps, caller)
   return caller
 }
 
@@ -57,6 +59,19 @@ export async function keyInForce(deps: Deps, caller: Caller): Promise<void> {
   const key = await storeCall(() => deps.store.get(caller.tenant, 'key', caller.keyHash))
   if (key?.revision !== caller.keyRevision) throw unauthenticated()
 }
+
+/**
+ * Checks the same for a reviewer, and that no freeze stops the reviewer.
+ *
+ * @throws GatewayError `unauthenticated`
+ */
+export async function reviewerInForce(deps: Deps, caller: Caller): Promise<void> {
+  await keyInForce(deps, caller)
+  await refuseFrozen(deps, caller)
+}
+
+const refuseFrozen = async (deps: Deps, { tenant, id }: Caller): Promise<void> =>
+  refuseFrozenReviewer(await storeCall(() => freezesNow(deps, tenant)), id)
 
 function remember(deps: Deps, credential: string, caller: Caller): void {
   if (deps.keys.size >= REMEMBERED_KEYS) deps.keys.clear()

@@ -2,9 +2,11 @@ import { ADMIN } from '../../domain/evidence.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { composeCredential, hashCredential, SECRET_BYTES } from '../../domain/credential.ts'
+import { isReviewerFrozen } from '../../domain/freeze.ts'
 import type { Link, Vouched } from '../../domain/session.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime, record } from '../core/event-record.ts'
+import { freezeGuard, freezesNow } from '../core/freezes.ts'
 import { requireDirectory } from '../core/readiness.ts'
 import { purged } from '../core/expiry-index.ts'
 import { put, unchanged } from '../core/records.ts'
@@ -26,7 +28,8 @@ export interface IssuedLink {
 /**
  * Issues a one-time link for a reviewer, who may have several.
  *
- * @throws GatewayError `not_found` when the directory does not know the reviewer, `not_ready`
+ * @throws GatewayError `not_found` when the directory does not know the reviewer, `not_permitted` for a frozen one,
+ * `not_ready`
  */
 export async function issueLink(deps: Deps, { tenant, id }: Person): Promise<IssuedLink> {
   const known = requireDirectory(deps.policies.current()).tenants.get(tenant)?.reviewers.has(id)
@@ -36,12 +39,15 @@ export async function issueLink(deps: Deps, { tenant, id }: Person): Promise<Iss
       `the directory in force knows no reviewer \`${id}\` in tenant \`${tenant}\``,
     )
   await registerTenant(deps, tenant)
-  const { answer } = await transact(deps, tenant, () => {
+  const { answer } = await transact(deps, tenant, async () => {
+    const freezes = await freezesNow(deps, tenant)
+    if (isReviewerFrozen(freezes.freezes, id))
+      throw new GatewayError('not_permitted', `reviewer \`${id}\` is frozen: lift the freeze first`)
     const plan = newLink(deps, { tenant, id }, { ms: LIMITS.LINK_MS })
     const { token, expiresAt } = plan.answer
     const details = { reviewer: id, link_hash: hashCredential(token), expires_at: isoTime(expiresAt) }
     const issued = record(expiresAt - LIMITS.LINK_MS, ADMIN, { tenant }, { type: 'link.issued', details })
-    return Promise.resolve({ ...plan, evidence: [issued] })
+    return { ...plan, guards: [...(plan.guards ?? []), freezeGuard(freezes)], evidence: [issued] }
   })
   return answer
 }

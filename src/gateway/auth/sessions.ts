@@ -2,10 +2,12 @@ import { GatewayError } from '../../contract/errors.ts'
 import { hashCredential, parseCredential } from '../../domain/credential.ts'
 import { type Actor, TIMER } from '../../domain/evidence.ts'
 import { endOf, noteEveryMs, type SessionEnd, sessionOver, type SessionState } from '../../domain/session.ts'
+import { wholeDirectory } from '../../policy/language/snapshot.ts'
 import type { Write } from '../../store/store.ts'
 import { type Caller, unauthenticated, type ProofGuard } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { record } from '../core/event-record.ts'
+import { freezesNow, refuseFrozenReviewer } from '../core/freezes.ts'
 import { requireDirectory } from '../core/readiness.ts'
 import { neverPurge, purgeAt, purged } from '../core/expiry-index.ts'
 import { put, read, remove, unchanged, type Version } from '../core/records.ts'
@@ -29,6 +31,7 @@ export interface OpenSession extends SessionState, Version {
 export async function identifySession(deps: Deps, proof: SessionProof, attended = true): Promise<Caller> {
   const { tenant, hash, page } = hashesOf(proof)
   const found = await inForce(deps, tenant, { hash, page })
+  refuseFrozenReviewer(await storeCall(() => freezesNow(deps, tenant)), found.session.reviewer)
   if (attended) await noteUse(deps, found)
   return callerOf(found)
 }
@@ -101,7 +104,9 @@ async function findSession(deps: Deps, tenant: string, hash: string): Promise<Op
   ])
   if (record === undefined) return undefined
   const { value: session, revision, commitId } = record
-  const standing = deps.policies.current()?.directory.tenants.get(tenant)?.reviewers.get(session.reviewer)
+  const snapshot = deps.policies.current()
+  const directory = snapshot && wholeDirectory(snapshot)
+  const standing = directory?.tenants.get(tenant)?.reviewers.get(session.reviewer)
   const used = seen?.value.at ?? session.opened_at
   return { tenant, hash, session, revision, commitId, seen: used, standing }
 }

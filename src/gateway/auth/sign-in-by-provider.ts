@@ -3,9 +3,11 @@ import type { Directory, ReviewerEntry } from '../../policy/language/snapshot.ts
 import type { Deps } from '../core/deps.ts'
 import type { Identity, IdentityProvider } from './identity-provider.ts'
 import { claimAt, refuseUnknownGroups, vouchedGroups } from './vouched-groups.ts'
+import { freezeGuard, freezesNow } from '../core/freezes.ts'
 import { registerTenant } from '../core/tenants.ts'
 import { transact } from '../core/transact.ts'
 import { LIMITS } from '../../contract/limits.ts'
+import { isReviewerFrozen } from '../../domain/freeze.ts'
 import type { Vouched } from '../../domain/session.ts'
 import { newLink } from './login-links.ts'
 
@@ -51,9 +53,13 @@ export async function signInByProvider(
   await registerTenant(deps, tenant)
   const { issuer, subject } = identity
   const vouched: Vouched = { issuer, subject, challenge, ...(groups === undefined ? {} : { groups }) }
-  const { answer } = await transact(deps, tenant, () => {
+  const { answer } = await transact(deps, tenant, async () => {
     const { reviewer } = findReviewer(directoryOf(deps), identity, { ...matching, tenant })
-    return Promise.resolve(newLink(deps, { tenant, id: reviewer.id }, { vouched, ms: LIMITS.HAND_OVER_MS }))
+    const freezes = await freezesNow(deps, tenant)
+    if (isReviewerFrozen(freezes.freezes, reviewer.id))
+      throw new SignInError('unknown', `\`${tenant}/${reviewer.id}\` is frozen`)
+    const plan = newLink(deps, { tenant, id: reviewer.id }, { vouched, ms: LIMITS.HAND_OVER_MS })
+    return { ...plan, guards: [...(plan.guards ?? []), freezeGuard(freezes)] }
   })
   return answer.token
 }

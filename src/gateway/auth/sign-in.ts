@@ -2,11 +2,13 @@ import { reviewerNamed } from '../../domain/evidence.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { composeCredential, hashCredential, parseCredential, SECRET_BYTES } from '../../domain/credential.ts'
 import { entryDigest, type Session, sessionOver, isFor, type Vouched } from '../../domain/session.ts'
-import type { ReviewerEntry } from '../../policy/language/snapshot.ts'
+import { isReviewerFrozen } from '../../domain/freeze.ts'
+import { type ReviewerEntry, wholeDirectory } from '../../policy/language/snapshot.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import type { EventDetails, EventDisclosed } from '../../events/events.ts'
 import { isoTime, record } from '../core/event-record.ts'
+import { freezeGuard, freezesNow } from '../core/freezes.ts'
 import { requireDirectory } from '../core/readiness.ts'
 import { purged } from '../core/expiry-index.ts'
 import { put, read, remove, unchanged } from '../core/records.ts'
@@ -61,13 +63,15 @@ export async function signInByLink(
     if (found === undefined || deps.store.now() >= found.value.expires_at) throw spent()
     if (!isFor(found.value, verifier)) throw spent()
     const { reviewer, expires_at, vouched } = found.value
+    const freezes = await freezesNow(deps, tenant)
+    if (isReviewerFrozen(freezes.freezes, reviewer)) throw spent()
     const entry = known(deps, tenant, reviewer)
     const opened = openSession(deps, tenant, { reviewer: entry, ...openingBy(hash, vouched) })
     const used = [remove('link', hash), ...unlist(reviewer, purged('link', hash))]
     const joined = await withReplaced(deps, tenant, opened, replaced)
     return {
       ...joined,
-      guards: [...(joined.guards ?? []), unchanged('link', hash, found)],
+      guards: [...(joined.guards ?? []), unchanged('link', hash, found), freezeGuard(freezes)],
       writes: [...(joined.writes ?? []), ...used],
       before: expires_at,
     }
@@ -96,13 +100,15 @@ function spent(): GatewayError {
 }
 
 /**
- * The reviewer's entry.
+ * The reviewer's entry in the whole directory, by which the session is compared later.
  *
  * @throws GatewayError `not_ready`; `unauthenticated` for a link of a reviewer who has left the directory
  */
 function known(deps: Deps, tenant: string, reviewer: string): ReviewerEntry {
-  const entry = requireDirectory(deps.policies.current()).tenants.get(tenant)?.reviewers.get(reviewer)
-  if (entry === undefined) throw spent()
+  const snapshot = deps.policies.current()
+  const isKnown = requireDirectory(snapshot).tenants.get(tenant)?.reviewers.has(reviewer) === true
+  const entry = snapshot && wholeDirectory(snapshot).tenants.get(tenant)?.reviewers.get(reviewer)
+  if (!isKnown || entry === undefined) throw spent()
   return entry
 }
 

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../contract/errors.ts'
-import { type Actor, ADMIN, reviewerNamed } from '../../domain/evidence.ts'
+import { type Actor, ADMIN, BY_FREEZING, reviewerNamed } from '../../domain/evidence.ts'
 import { HOLDER_NAME, TENANT_NAME } from '../../domain/id.ts'
 import type { SessionEnd } from '../../domain/session.ts'
 import type { IndexEntry } from '../../store/store.ts'
@@ -53,10 +53,18 @@ interface Ending {
   readonly actor: Actor
 }
 
+/** How a freeze ends the sign-ins of a reviewer. */
+export const BY_FREEZE_ENDED: Ending = { reason: 'frozen', actor: BY_FREEZING }
+
 /**
  * Ends all sign-ins, including those opened during the call. `last` ends in the final batch. Returns their number.
  */
-async function endAll(deps: Deps, { tenant, id }: Person, ending: Ending, last?: string): Promise<number> {
+export async function endAll(
+  deps: Deps,
+  { tenant, id }: Person,
+  ending: Ending,
+  last?: string,
+): Promise<number> {
   const index = INDEX.signIns(id)
   for (let done = 0; ;) {
     const reading = (): Promise<IndexEntry[]> => deps.store.range(tenant, index, { limit: BATCH })

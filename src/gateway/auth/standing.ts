@@ -1,7 +1,14 @@
 import { entryDigest } from '../../domain/session.ts'
-import type { ReviewerEntry, Snapshot } from '../../policy/language/snapshot.ts'
-import { type Caller, type Standing, unauthenticated } from '../core/caller.ts'
+import type { Guard } from '../../store/store.ts'
+import {
+  type ReviewerEntry,
+  type Snapshot,
+  wholeDirectory,
+  withVouched,
+} from '../../policy/language/snapshot.ts'
+import { type Caller, keyGuard, type Standing, unauthenticated } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
+import { freezeGuard, freezesNow, refuseFrozenReviewer } from '../core/freezes.ts'
 import { requireDirectory } from '../core/readiness.ts'
 
 /**
@@ -19,7 +26,8 @@ export function standingOf({ policies }: Pick<Deps, 'policies'>, { tenant, id, s
 }
 
 /**
- * The reviewer's entry in the directory in force, with the groups that an identity provider vouched for.
+ * The reviewer's entry in the directory in force, with the groups that an identity provider vouched for. A withdrawal
+ * ends no session: a withdrawn reviewer is refused until the next bundle decides.
  *
  * @throws GatewayError `unauthenticated` when the directory lacks the reviewer, or changed the entry after sign-in;
  * `not_ready` without a directory: a broken bundle ends no session
@@ -29,6 +37,19 @@ export function reviewerEntry(snapshot: Snapshot | undefined, caller: Caller): R
   if (entry === undefined) throw unauthenticated()
   const { session } = caller
   if (session === undefined) return entry
-  if (entryDigest(entry) !== session.entry) throw unauthenticated()
-  return session.groups === undefined ? entry : { ...entry, groups: session.groups }
+  const whole = snapshot && wholeDirectory(snapshot).tenants.get(caller.tenant)?.reviewers.get(caller.id)
+  if (whole === undefined || entryDigest(whole) !== session.entry) throw unauthenticated()
+  return session.groups === undefined ? entry : withVouched(entry, session.groups)
+}
+
+/**
+ * The guards of every commit of a reviewer: the credential exists, and no freeze stops the reviewer. A body may arrive
+ * seconds after its credential.
+ *
+ * @throws GatewayError `unauthenticated`
+ */
+export async function reviewerGuards(deps: Deps, caller: Caller): Promise<Guard[]> {
+  const known = await freezesNow(deps, caller.tenant)
+  refuseFrozenReviewer(known, caller.id)
+  return [keyGuard(caller), freezeGuard(known)]
 }

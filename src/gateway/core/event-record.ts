@@ -128,6 +128,14 @@ export function encodeEvidence(record: EvidenceRecord, keyName?: string): string
   return canonicalJson(text as unknown as JsonValue)
 }
 
+/**
+ * The key by which an erasure finds the deliveries of a call without a thread. The number of its record is not known
+ * before the commit. Calls of one task in one millisecond share the key.
+ *
+ * @param at RFC 3339
+ */
+export const callKey = (at: string, agent: string, task = ''): string => `${at} ${agent} ${task}`
+
 let lastMs = 0
 let lastText = new Date(0).toISOString()
 

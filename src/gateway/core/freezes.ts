@@ -1,6 +1,6 @@
 import { GatewayError } from '../../contract/errors.ts'
 import { BY_FREEZE } from '../../domain/evidence.ts'
-import { freezeOf, freezeSince, NEVER_FROZEN } from '../../domain/freeze.ts'
+import { freezeOf, freezeSince, isReviewerFrozen, NEVER_FROZEN } from '../../domain/freeze.ts'
 import type { Thread } from '../../domain/thread.ts'
 import type { Outcome } from '../../policy/language/snapshot.ts'
 import type { Guard } from '../../store/store.ts'
@@ -63,6 +63,15 @@ export function frozenOutcome(
 export function frozenMessage({ freezes }: KnownFreezes, thread: Thread): string | undefined {
   const freeze = freezeSince(freezes, thread)
   return freeze && closingMessage('frozen', freeze.reason)
+}
+
+/** Refuses a reviewer whom a freeze stops. @throws GatewayError `unauthenticated` */
+export function refuseFrozenReviewer({ freezes }: KnownFreezes, reviewer: string): void {
+  if (isReviewerFrozen(freezes, reviewer))
+    throw new GatewayError(
+      'unauthenticated',
+      'this reviewer is frozen: an administrator has to lift the freeze',
+    )
 }
 
 /** Refuses an act on a cancelled thread. @throws GatewayError `not_pending` */

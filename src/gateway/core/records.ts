@@ -93,8 +93,9 @@ export interface ErasureState {
   readonly begun_at: number
   /** Threads to end and to delete. Some may be gone already. */
   readonly threads: readonly string[]
-  /** All threads of this part. */
+  /** All threads of this part, and the keys of its calls without a thread. */
   readonly deleted: readonly string[]
+  readonly calls: readonly string[]
   /** Destinations whose deliveries are still to search, the first one after `after`. */
   readonly deliveries: { readonly destinations: readonly string[]; readonly after?: IndexEntry }
   /** Records of evidence to rewrite, as pairs of first and last number. */
@@ -131,6 +132,8 @@ export interface InstanceRecord {
   readonly revision?: string
   readonly commit?: string
   readonly loaded_at?: number
+  /** The rights that a newer directory takes away, as one line. */
+  readonly withdrawals?: string
   readonly load_ok: boolean
   /** Absent in reports of earlier versions. */
   readonly load?: LoadState
@@ -210,6 +213,8 @@ export interface DeliveryRecord {
   readonly agent_id?: string
   readonly task_id?: string
   readonly thread_id?: string
+  /** The key of the record of evidence of a call without a thread (`callKey`). */
+  readonly call?: string
   /** The exact text of every attempt. */
   readonly body: string
   readonly created_at: number

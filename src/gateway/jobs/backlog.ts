@@ -6,7 +6,7 @@ import type { Snapshot } from '../../policy/language/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 import { destinations } from '../webhooks/destinations.ts'
 import { ALL } from '../core/expiry-index.ts'
-import { FREEZES } from '../core/freezes.ts'
+import { FREEZES, freezesNow } from '../core/freezes.ts'
 import { read, type StoreSizes, SYSTEM, unlessBroken } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { listTenants, webhookTenants } from '../core/tenants.ts'
@@ -103,7 +103,8 @@ async function emptySeats(deps: Deps, waiting: readonly Waiting[]): Promise<Cens
     // the groups of a broken record are unknown
     if (record === 'broken' || record?.value.status !== 'pending_review') continue
     const tenant = snapshot?.directory.tenants.get(record.value.tenant)
-    for (const seat of quorumOf(deps, tenant, record.value).seats)
+    const freezes = await freezesNow(deps, record.value.tenant)
+    for (const seat of quorumOf(deps, tenant, { thread: record.value, freezes }).seats)
       if (seat.filledBy.length < seat.approvals)
         for (const group of [seat.group, ...seat.escalatedTo]) groups.set(group, (groups.get(group) ?? 0) + 1)
   }

@@ -168,17 +168,17 @@ async function eraseDeliveries(
   tenant: string,
   { known, holds, destination }: Step & { readonly destination: string },
 ): Promise<Plan<void>> {
-  const { selection, deleted, deliveries } = known.value
+  const { selection, deleted, calls, deliveries } = known.value
   const { after } = deliveries
   const index = INDEX.deliveries(destination)
   const page = await deps.store.range(tenant, index, { limit: PAGE, ...(after && { after }) })
-  const threads = new Set(deleted)
+  const found = new Set([...deleted, ...calls])
   const writes: Write[] = []
   for (const { member } of page) {
     const delivery = await unlessBroken(read(deps.store, tenant, 'delivery', member))
     if (delivery === undefined || delivery === 'broken') continue
     const { agent_id: agent, task_id, thread_id = '' } = delivery.value
-    if (!concerns(delivery.value, selection, threads)) continue
+    if (!concerns(delivery.value, selection, found)) continue
     if (holds.keep({ agent, task_id, thread_id })) continue
     writes.push(
       remove('delivery', member),
@@ -199,14 +199,15 @@ async function eraseDeliveries(
 const WORDS = ['payload', 'heading', 'message', 'task_label', 'text', 'attachments'] as const
 
 function concerns(
-  { agent_id, task_id, thread_id = '', body }: Records['delivery'],
+  { agent_id, task_id, thread_id = '', call = '', body }: Records['delivery'],
   selection: Selection,
-  threads: ReadonlySet<string>,
+  found: ReadonlySet<string>,
 ): boolean {
-  if (threads.has(thread_id)) return true
+  if (found.has(thread_id) || found.has(call)) return true
   if ('agent' in selection) return agent_id === selection.agent
   if ('task_id' in selection) return task_id === selection.task_id
   if ('thread_id' in selection) return false
+  // also calls whose rules did not read the field: their records do not have the value
   const event = JSON.parse(body) as JsonObject
   return WORDS.some((name) => event[name] !== undefined && contains(event[name], selection.equals))
 }

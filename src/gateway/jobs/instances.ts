@@ -1,5 +1,6 @@
 import type { InstancesView } from '../../contract/admin.ts'
 import { defined } from '../../contract/defined.ts'
+import { withdrawalText } from '../../policy/language/snapshot.ts'
 import type { Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
@@ -32,6 +33,7 @@ const MOST = 1_000
 export async function reportInstance(deps: Deps, instance: Instance): Promise<number> {
   const now = deps.store.now()
   const { id, host, version, startedAt: started_at } = instance
+  const snapshot = deps.policies.current()
   const { loadedAt, commit, lastLoad } = deps.policies.status()
   const record = {
     host,
@@ -40,7 +42,12 @@ export async function reportInstance(deps: Deps, instance: Instance): Promise<nu
     seen_at: now,
     load_ok: lastLoad?.ok === true,
     load: stateOf(lastLoad),
-    ...defined({ revision: deps.policies.current()?.revision, commit, loaded_at: loadedAt }),
+    ...defined({
+      revision: snapshot?.revision,
+      commit,
+      loaded_at: loadedAt,
+      withdrawals: snapshot?.withdrawal && withdrawalText(snapshot),
+    }),
   }
   const old = await storeCall(() =>
     deps.store.range(SYSTEM, INDEX.instances, { max: now - FORGET_MS, limit: 100 }),

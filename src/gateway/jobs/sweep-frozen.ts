@@ -1,7 +1,10 @@
 import { defined } from '../../contract/defined.ts'
+import { frozenNow } from '../../domain/freeze.ts'
 import type { IndexEntry } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { freezeGuard, freezesNow } from '../core/freezes.ts'
+import { BY_FREEZE_ENDED, endAll } from '../auth/sign-out.ts'
+import { seatTaken } from '../thread/wait-again.ts'
 import { frozenEnd } from '../thread/settle-thread.ts'
 import type { KnownFreezes, Sweep } from '../core/caches.ts'
 import { ALL, neverPurge, purgeAt, readPurged } from '../core/expiry-index.ts'
@@ -16,13 +19,15 @@ const TOGETHER = 50
 const ORDER = [INDEX.due, INDEX.purge] as const
 
 /**
- * Ends everything that a freeze applies to: the entries of the timer, and approvals with an unredeemed proof. Each item
- * ends in its own commit. The sweep skips items that another instance or a verb has ended. One call handles a part of
- * the entries. The timer repeats the call until all entries are handled. After an interruption or another freeze, the
- * sweep starts again.
+ * Ends everything that a freeze applies to: the entries of the timer, approvals with an unredeemed proof, and sign-ins
+ * of frozen reviewers. Each item ends in its own commit. The sweep skips items that another instance or a verb has
+ * ended. One call handles a part of the entries. The timer repeats the call until all entries are handled. After an
+ * interruption or another freeze, the sweep starts again.
  */
 export async function sweepFrozen(deps: Deps, tenant: string): Promise<Plan<void>> {
   const known = await freezesNow(deps, tenant)
+  for (const { reviewer: id } of frozenNow(known.freezes))
+    if (id !== undefined) await endAll(deps, { tenant, id }, BY_FREEZE_ENDED)
   let sweep: Sweep | undefined = begun(deps.sweeps.get(tenant), known)
   for (let looked = 0; sweep !== undefined && looked < PER_ROUND; looked += TOGETHER) {
     sweep = await sweepPage(deps, tenant, sweep)
@@ -75,7 +80,7 @@ async function endThread(deps: Deps, tenant: string, thread_id: string): Promise
     const thread = await unlessBroken(read(deps.store, tenant, 'thread', thread_id))
     // skips a broken record, so that it blocks no other record; its thread is frozen after the repair
     if (thread === 'broken') return { answer: undefined }
-    const plan = thread && frozenEnd(deps, thread, known)
+    const plan = thread && (frozenEnd(deps, thread, known) ?? seatTaken(deps, thread, known))
     return { ...plan, answer: undefined }
   })
 }

@@ -2,12 +2,12 @@ import { reviewerNamed } from '../../domain/evidence.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { claimOf, type Thread } from '../../domain/thread.ts'
-import { type Caller, keyGuard } from '../core/caller.ts'
+import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { type Happened, record } from '../core/event-record.ts'
-import { freezeGuard, freezesNow } from '../core/freezes.ts'
-import { keyInForce } from '../auth/identify.ts'
-import { reviewerEntry } from '../auth/standing.ts'
+import { freezesNow } from '../core/freezes.ts'
+import { reviewerInForce } from '../auth/identify.ts'
+import { reviewerEntry, reviewerGuards } from '../auth/standing.ts'
 import { unchanged, type Versioned } from '../core/records.ts'
 import { writeThread } from '../thread/thread-records.ts'
 import { type Committed, type Plan, transact } from '../core/transact.ts'
@@ -28,6 +28,7 @@ export async function claim(
   return transact(deps, caller.tenant, async () => {
     reviewerEntry(deps.policies.current(), caller)
     const thread = await findThread(deps, caller.tenant, thread_id)
+    const guards = await reviewerGuards(deps, caller)
     const freezes = await freezesNow(deps, caller.tenant)
     refuseObstacle(deps, caller, thread.value, freezes)
     const now = deps.store.now()
@@ -40,7 +41,7 @@ export async function claim(
       after: claimed,
       event: { type: 'thread.claimed', details: { ...from, via: caller.via } },
     })
-    return { ...plan, guards: [...(plan.guards ?? []), freezeGuard(freezes)] }
+    return { ...plan, guards: [...(plan.guards ?? []), ...guards] }
   })
 }
 
@@ -55,14 +56,15 @@ export async function release(deps: Deps, caller: Caller, thread_id: string): Pr
     const thread = await findThread(deps, caller.tenant, thread_id)
     if (claimOf(thread.value, deps.store.now())?.reviewer !== caller.id) {
       // checks the key here, because no later commit guards it
-      await keyInForce(deps, caller)
+      await reviewerInForce(deps, caller)
       return { answer: undefined }
     }
     const { claim: _, ...released } = thread.value
-    return claiming(deps, caller, thread, {
+    const plan = claiming(deps, caller, thread, {
       after: released,
       event: { type: 'thread.released', details: { via: caller.via } },
     })
+    return { ...plan, guards: [...(plan.guards ?? []), ...(await reviewerGuards(deps, caller))] }
   })
 }
 
@@ -79,7 +81,7 @@ function claiming(
   return {
     answer: undefined,
     counted: true,
-    guards: [unchanged('thread', thread.value.thread_id, thread), keyGuard(caller)],
+    guards: [unchanged('thread', thread.value.thread_id, thread)],
     writes: writeThread(thread.value, change.after, { at: deps.store.now(), evidence }).writes,
     evidence,
   }

@@ -3,9 +3,9 @@ import { record } from '../core/event-record.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { isSaidAgain } from '../../domain/comment.ts'
-import { type Caller, keyGuard } from '../core/caller.ts'
+import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { reviewerEntry } from '../auth/standing.ts'
+import { reviewerEntry, reviewerGuards } from '../auth/standing.ts'
 import { put, read, unchanged } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { keepsWords } from '../core/kept-words.ts'
@@ -37,7 +37,7 @@ export async function comment(
       at: deps.store.now(),
       via: caller.via,
     }
-    const guards = [unchanged('comments', thread_id, known), keyGuard(caller)]
+    const guards = [unchanged('comments', thread_id, known), ...(await reviewerGuards(deps, caller))]
     // the lost answer may have been `outcome_unknown`, so this answer is confirmed now
     if (isSaidAgain(before.at(-1), said)) return { answer: undefined, guards, confirmed: true }
     if (before.length >= LIMITS.COMMENTS)

@@ -8,6 +8,7 @@ import { canonicalJson, displayedDigest } from '../../domain/digest.ts'
 import { stepsOf } from '../../domain/place.ts'
 import type { Thread } from '../../domain/thread.ts'
 import { payloadName } from '../../policy/language/fields.ts'
+import { payloadPath } from '../../policy/language/payload-path.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { read, revisionId, type RevisionRecord } from '../core/records.ts'
@@ -82,13 +83,16 @@ function* changesIn(before: JsonObject, after: JsonObject): Generator<string> {
     if (textOf(before[name]) !== textOf(after[name])) yield payloadName([name])
 }
 
-/** The record of the display in a vote. */
-export type Recorded = JsonObject & Required<Displayed>
+/** The record of the display in a vote: its extent for the log, and the places beside the log. */
+export interface Recorded {
+  readonly extent: 'all' | 'some' | 'none'
+  readonly display?: JsonObject & Required<Displayed>
+}
 
 /**
  * Checks the parts that a vote says were displayed. Parts to see count as unseen when the vote omits them.
  *
- * @throws GatewayError `invalid_request` for places that no record of evidence could hold
+ * @throws GatewayError `invalid_request` for places that no record of evidence could hold, or that the call lacks
  * @throws GatewayError `stale_revision` for a digest of anything else than the current revision, and
  * `displayed_required` when the level requires that each part was seen
  */
@@ -97,11 +101,11 @@ export async function checkDisplayed(
   caller: Caller,
   thread: Thread,
   { decision, displayed }: { readonly decision: string; readonly displayed?: Displayed | undefined },
-): Promise<Recorded | 'none'> {
+): Promise<Recorded> {
   const isNeeded = thread.requirement.require_displayed === true && decision === 'approve'
   if (displayed === undefined) {
     if (isNeeded) throw required(thread, '`displayed`')
-    return 'none'
+    return { extent: 'none' }
   }
   const tooMany = bytesOf([...displayed.seen, ...displayed.unseen]) > LIMITS.PLACES_BYTES
   if (tooMany) throw new GatewayError('invalid_request', 'the vote names too many long places')
@@ -114,13 +118,34 @@ export async function checkDisplayed(
       'stale_revision',
       'something else was displayed: look at the thread again before you vote',
     )
+  requirePlaces([...seen, ...displayed.unseen], parts, revisions)
   const unseen = [...new Set([...parts, ...displayed.unseen])].filter((place) => !seen.includes(place))
-  const missing = unseen.filter(
-    (place) => parts.includes(place) && !isOptional(deps, thread, revisions, place),
-  )
+  const needed = parts.filter((place) => !isOptional(deps, thread, revisions, place))
+  const missing = needed.filter((place) => unseen.includes(place))
   if (isNeeded && missing.length > 0)
     throw required(thread, `that you see ${missing.slice(0, NAMED).join(', ')}`)
-  return { digest: displayed.digest, seen, unseen, ms: displayed.ms ?? lookedMs(deps, caller, thread) }
+  const ms = displayed.ms ?? lookedMs(deps, caller, thread)
+  const extent = missing.length === 0 ? 'all' : missing.length === needed.length ? 'none' : 'some'
+  return { extent, display: { digest: displayed.digest, seen, unseen, ms } }
+}
+
+/** Refuses other texts than places of the call as its reader sees it, because evidence keeps them. */
+function requirePlaces(places: readonly string[], parts: readonly string[], { shown }: Revisions): void {
+  const members = new Set(Object.keys(shown.payload).map((name) => payloadName([name])))
+  const isPlace = (place: string): boolean => {
+    if (place === 'payload' || members.has(place) || parts.includes(place)) return true
+    const steps = payloadPath(place)
+    return steps !== undefined && payloadName(steps) === place && isAt(shown.payload as JsonValue, steps)
+  }
+  const other = places.find((place) => !isPlace(place))
+  if (other !== undefined)
+    throw new GatewayError('invalid_request', '`displayed` names a place that the call does not have')
+}
+
+function isAt(value: JsonValue | undefined, [step, ...rest]: readonly (string | number)[]): boolean {
+  if (step === undefined) return value !== undefined
+  if (value === null || typeof value !== 'object' || !Object.hasOwn(value, step)) return false
+  return Array.isArray(value) === (typeof step === 'number') && isAt((value as JsonObject)[step], rest)
 }
 
 /** The maximum number of missing parts that a refusal names. */

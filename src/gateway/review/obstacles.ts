@@ -1,5 +1,6 @@
 import { type ErrorCode, GatewayError } from '../../contract/errors.ts'
 import { THREAD_ID } from '../../domain/id.ts'
+import { isReviewerFrozen, isVoidVote } from '../../domain/freeze.ts'
 import { eligible } from '../../domain/quorum.ts'
 import { currentVotes, isExpired, type Thread, transition } from '../../domain/thread.ts'
 import type { ReviewerEntry, Snapshot, Tenant } from '../../policy/language/snapshot.ts'
@@ -61,6 +62,7 @@ export function obstacleTo(
   tenant: Tenant | undefined,
   circumstances: Circumstances,
 ): Obstacle | undefined {
+  const { freezes } = circumstances.freezes
   const closed = closedAs(thread, circumstances)
   if (closed !== undefined) return { code: 'not_pending', reason: `the thread is ${closed}` }
   if (!eligible(thread.requirement, reviewer, circumstances.now - thread.submitted_at)) {
@@ -70,13 +72,15 @@ export function obstacleTo(
       reason: `this thread needs ${groups}; you are in ${listOf(reviewer.groups)}`,
     }
   }
+  if (isReviewerFrozen(freezes, reviewer.id))
+    return { code: 'not_eligible', reason: 'you are frozen; another reviewer has to decide' }
   if (isOwner(tenant, thread, reviewer.id)) {
     return {
       code: 'self_review',
       reason: `you are an owner of \`${thread.agent}\`; another reviewer has to decide`,
     }
   }
-  if (currentVotes(thread).some((one) => one.reviewer === reviewer.id)) {
+  if (currentVotes(thread).some((one) => one.reviewer === reviewer.id && !isVoidVote(freezes, one))) {
     return { code: 'already_voted', reason: `you have voted on revision ${thread.revision}` }
   }
   return undefined

@@ -118,7 +118,7 @@ function fieldsOf(before: Shown, now: Shown): Field[] {
     const [old, current] = [before.payload[name], now.payload[name]]
     const same = old !== undefined && current !== undefined && canonicalJson(old) === canonicalJson(current)
     const field = payloadName([name])
-    if (before.hidden.has(name) || now.hidden.has(name)) return { field, same, hidden: true }
+    if (before.hidden.has(name) || now.hidden.has(name)) return { field, hidden: true }
     return { field, same, ...defined({ before: textOf(before.shown[name]), now: textOf(now.shown[name]) }) }
   })
 }

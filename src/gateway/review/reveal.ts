@@ -2,9 +2,9 @@ import { reviewerNamed } from '../../domain/evidence.ts'
 import { record } from '../core/event-record.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import type { Revealed } from '../../contract/reviewer.ts'
-import { type Caller, keyGuard } from '../core/caller.ts'
+import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { reviewerEntry } from '../auth/standing.ts'
+import { reviewerEntry, reviewerGuards } from '../auth/standing.ts'
 import { read, revisionId } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { picturesOf } from './show-payload.ts'
@@ -36,7 +36,7 @@ export async function reveal(
     return {
       answer: { revision: number, payload, warnings },
       counted: true,
-      guards: [keyGuard(caller)],
+      guards: await reviewerGuards(deps, caller),
       writes: [{ op: 'mark', index: INDEX.evidence(thread_id) }],
       evidence: [
         record(deps.store.now(), reviewerNamed(caller.id), thread, { type: 'payload.revealed', details }),

@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defined } from '../../contract/defined.ts'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import type { Quorum } from '../../domain/quorum.ts'
-import type { Thread } from '../../domain/thread.ts'
+import { isVoidVote } from '../../domain/freeze.ts'
+import type { Thread, Vote } from '../../domain/thread.ts'
 import type { Snapshot, Tenant, ToolContract } from '../../policy/language/snapshot.ts'
 import { noteShown } from './view-time.ts'
 import type { IndexEntry, StoredEvent } from '../../store/store.ts'
@@ -80,8 +81,8 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
       rules: rulesOf(snapshot, thread, one),
       heading: shownHeading(snapshot, thread.tool, one.heading),
     })),
-    votes: thread.votes.map((one) => voteView(thread, tenant, one)),
-    seats: quorumOf(deps, tenant, thread).seats.map(seatView),
+    votes: thread.votes.map((one) => voteView(tenant, { thread, freezes, vote: one })),
+    seats: quorumOf(deps, tenant, { thread, freezes }).seats.map(seatView),
     ...votersOf(deps, tenant, { caller, thread, freezes }),
     ...tokenOf(thread),
     interactive: thread.requirement.interactive === true,
@@ -193,15 +194,14 @@ function rulesOf(
 }
 
 function voteView(
-  thread: Thread,
   tenant: Tenant | undefined,
-  vote: Thread['votes'][number],
+  { thread, freezes, vote }: Pick<Summarised, 'thread' | 'freezes'> & { readonly vote: Vote },
 ): ThreadView['votes'][number] {
-  const { groups: _, epoch: __, ...shown } = vote
+  const { groups: _, epoch: __, freeze_epoch: ___, ...shown } = vote
   return {
     ...shown,
     at: isoTime(vote.at),
-    void: vote.revision !== thread.revision,
+    void: vote.revision !== thread.revision || isVoidVote(freezes.freezes, vote),
     ...nameOf(tenant, vote.reviewer),
   }
 }

@@ -8,7 +8,7 @@ import type { EvidenceRecord } from '../core/event-record.ts'
 import type { KnownFreezes } from '../core/caches.ts'
 import { freezesNow } from '../core/freezes.ts'
 import { type KnownLegalHolds, legalHoldsNow } from '../core/legal-holds.ts'
-import { keyInForce } from '../auth/identify.ts'
+import { reviewerInForce } from '../auth/identify.ts'
 import { readableThreads } from '../thread/thread-records.ts'
 import { summaryOf } from './thread-summary.ts'
 import { storeCall } from '../core/transact.ts'
@@ -93,7 +93,7 @@ export function createThreadFeed(deps: Deps): ThreadFeed {
             yield { kind: 'reset', place }
             continue
           }
-          await keyInForce(deps, caller)
+          await reviewerInForce(deps, caller)
           for (const change of changes.filter(({ place }) => place.number > sent)) {
             sent = change.place.number
             yield messageOf(deps, caller, change)
@@ -148,7 +148,7 @@ async function* catchUp(
       deps.store.events(tenant, number, Math.min(PAGE, upTo.number - number)),
     )
     const changes = await storeCall(() => changesIn(deps, tenant, events))
-    await keyInForce(deps, caller)
+    await reviewerInForce(deps, caller)
     for (const change of changes) yield messageOf(deps, caller, change)
     place = events.at(-1) ?? upTo
     await nextTurn()

@@ -29,7 +29,7 @@ export function summaryOf(
   { caller, thread, freezes, holds }: Summarised,
 ): ThreadSummary {
   const tenant = snapshot?.directory.tenants.get(thread.tenant)
-  const seats = quorumOf(deps, tenant, thread).seats
+  const seats = quorumOf(deps, tenant, { thread, freezes }).seats
   const now = deps.store.now()
   return {
     thread_id: thread.thread_id,
@@ -66,8 +66,13 @@ export function summaryOf(
  * The current seats. An unused approval is judged by the current directory, because the approval ends when a voter
  * leaves. A used approval keeps the seats that it had at the time of approval.
  */
-export function quorumOf(deps: Deps, tenant: Tenant | undefined, thread: Thread): Quorum {
-  const today = quorum(thread.requirement, approversOf(tenant, thread), waitedMs(thread, deps.store.now()))
+export function quorumOf(
+  deps: Deps,
+  tenant: Tenant | undefined,
+  { thread, freezes: { freezes } }: Pick<Summarised, 'thread' | 'freezes'>,
+): Quorum {
+  const approvers = approversOf(tenant, thread, freezes)
+  const today = quorum(thread.requirement, approvers, waitedMs(thread, deps.store.now()))
   const { approval } = thread
   const seated = approval && isUsed(approval) ? approval.seated : undefined
   if (seated === undefined) return today

@@ -12,7 +12,8 @@ import type { Deps } from '../core/deps.ts'
 import { type EvidenceRecord, record } from '../core/event-record.ts'
 import { keepsWords } from '../core/kept-words.ts'
 import { type Caller, keyGuard } from '../core/caller.ts'
-import { freezeGuard, freezesNow } from '../core/freezes.ts'
+import type { KnownFreezes } from '../core/caches.ts'
+import { freezeGuard, freezesNow, refuseFrozenReviewer } from '../core/freezes.ts'
 import { reviewerEntry } from '../auth/standing.ts'
 import { traceOf } from '../core/trace-context.ts'
 import { unchanged } from '../core/records.ts'
@@ -47,6 +48,7 @@ export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<
     const thread = await findThread(deps, caller.tenant, ballot.thread_id)
     deps.origin?.span.refersTo(traceOf(thread.value))
     const freezes = await freezesNow(deps, caller.tenant)
+    refuseFrozenReviewer(freezes, caller.id)
     checkPending(thread.value, { now: deps.store.now(), freezes })
     checkRevision(thread.value, ballot)
     refuseObstacle(deps, caller, thread.value, freezes)
@@ -56,7 +58,7 @@ export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<
     const guards = [unchanged('thread', ballot.thread_id, thread), keyGuard(caller), freezeGuard(freezes)]
     const epoch = await deps.store.epoch(caller.tenant)
     const inTime = beforeDeadline(thread.value)
-    const plan = count(deps, thread.value, { ballot, caller, tenant, epoch, displayed })
+    const plan = count(deps, thread.value, { ballot, caller, tenant, freezes, epoch, displayed })
     looked = lookedMs(deps, caller, thread.value)
     return { ...approving(deps, snapshot, plan.answer, plan), guards: [...guards, { epoch }], ...inTime }
   })
@@ -96,15 +98,16 @@ interface Counting {
   readonly ballot: Ballot
   readonly caller: Caller
   readonly tenant: Tenant | undefined
+  readonly freezes: KnownFreezes
   /** Epoch of the store at the vote. */
   readonly epoch: string
-  readonly displayed: Recorded | 'none'
+  readonly displayed: Recorded
 }
 
 function count(
   deps: Deps,
   thread: Thread,
-  { ballot, caller, tenant, epoch, displayed }: Counting,
+  { ballot, caller, tenant, freezes, epoch, displayed }: Counting,
 ): Plan<Thread> {
   const at = deps.store.now()
   const { decision, comment } = ballot.vote
@@ -115,11 +118,12 @@ function count(
     at,
     via: caller.via,
     epoch,
+    ...(freezes.record && { freeze_epoch: freezes.freezes.epoch }),
     ...groupsThatCount(thread.requirement, caller),
     ...(comment === undefined ? {} : { comment }),
   }
   const counted = { ...thread, votes: [...thread.votes, cast] }
-  const after = decided(counted, tenant, { at, epoch })
+  const after = decided(counted, tenant, { at, epoch, freezes })
   const evidence = [
     castRecord(counted, cast, { displayed, keeps: keepsWords(deps, 'comments') }),
     ...outcomeRecord(after, voterOf(cast), at),
@@ -139,7 +143,11 @@ function groupsThatCount(requirement: ReviewRequirement, { session }: Caller): P
 }
 
 /** The thread with the vote counted. One reject ends the thread. An approval requires that every seat is filled. */
-function decided(thread: Thread, tenant: Tenant | undefined, now: Pick<Approval, 'at' | 'epoch'>): Thread {
+function decided(
+  thread: Thread,
+  tenant: Tenant | undefined,
+  now: Pick<Approval, 'at' | 'epoch'> & { readonly freezes: KnownFreezes },
+): Thread {
   const cast = thread.votes.at(-1)
   if (cast?.decision === 'reject') return moved(thread, 'vote_reject', { message: said(cast, 'rejected') })
   if (cast?.decision === 'request_changes') {
@@ -153,16 +161,17 @@ function said({ comment = '' }: Vote, what: string): string {
 }
 
 interface Shown {
-  readonly displayed: Recorded | 'none'
+  readonly displayed: Recorded
   /** True when evidence keeps the comment. */
   readonly keeps: boolean
 }
 
 function castRecord(thread: Thread, cast: Vote, { displayed, keeps }: Shown): EvidenceRecord {
   const { decision, via, groups, comment } = cast
-  const disclosed = keeps ? { comment } : {}
+  const { extent, display } = displayed
+  const disclosed = { ...(keeps ? { comment } : {}), display }
   const commented = saysSomething(comment ?? '') ? true : undefined
-  const details = { decision, digest: thread.digest, via, groups, commented, displayed }
+  const details = { decision, digest: thread.digest, via, groups, commented, displayed: extent }
   return record(cast.at, voterOf(cast), thread, { type: 'vote.cast', details, disclosed })
 }
 

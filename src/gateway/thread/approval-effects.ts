@@ -22,9 +22,9 @@ import type { Plan } from '../core/transact.ts'
 export function approved(
   thread: Thread,
   tenant: Tenant | undefined,
-  now: Pick<Approval, 'at' | 'epoch'>,
+  { freezes, ...now }: Pick<Approval, 'at' | 'epoch'> & { readonly freezes: KnownFreezes },
 ): Thread | undefined {
-  const seated = seatedBy(thread, tenant, now.at)
+  const seated = seatedBy(thread, tenant, { freezes, now: now.at })
   return seated && approvedBy(thread, { ...now, seated })
 }
 
@@ -36,9 +36,17 @@ function approvedBy(thread: Thread, approval: Given): Thread {
 type Given = Required<Pick<Approval, 'at' | 'epoch' | 'seated'>>
 
 /** The reviewers in each seat of a waiting thread, by the votes so far; undefined while a seat is empty. */
-function seatedBy(thread: Thread, tenant: Tenant | undefined, now: number): Given['seated'] | undefined {
+function seatedBy(
+  thread: Thread,
+  tenant: Tenant | undefined,
+  { freezes: { freezes }, now }: { readonly freezes: KnownFreezes; readonly now: number },
+): Given['seated'] | undefined {
   if (thread.status !== 'pending_review' || currentVotes(thread).length === 0) return undefined
-  const { met, seats } = quorum(thread.requirement, approversOf(tenant, thread), now - thread.submitted_at)
+  const { met, seats } = quorum(
+    thread.requirement,
+    approversOf(tenant, thread, freezes),
+    now - thread.submitted_at,
+  )
   return met ? seats.map(({ filledBy }) => filledBy) : undefined
 }
 
@@ -85,9 +93,14 @@ export function outcomeRecord(after: Thread, actor: Actor, at: number): Evidence
  * enough, because the store may have counted them already and lost the outcome (S19). In this case, the thread needs
  * one more vote.
  */
-export async function filledNow(deps: Deps, thread: Thread): Promise<Given | undefined> {
+export async function filledNow(
+  deps: Deps,
+  thread: Thread,
+  freezes: KnownFreezes,
+): Promise<Given | undefined> {
   const at = deps.store.now()
-  const seated = seatedBy(thread, deps.policies.current()?.directory.tenants.get(thread.tenant), at)
+  const tenant = deps.policies.current()?.directory.tenants.get(thread.tenant)
+  const seated = seatedBy(thread, tenant, { freezes, now: at })
   if (seated === undefined) return undefined
   const epoch = await deps.store.epoch(thread.tenant)
   return currentVotes(thread).at(-1)?.epoch === epoch ? { at, epoch, seated } : undefined
@@ -100,7 +113,7 @@ export async function completion(
   freezes: KnownFreezes,
 ): Promise<Plan<Thread> | undefined> {
   const { value: thread } = read
-  const now = await filledNow(deps, thread)
+  const now = await filledNow(deps, thread, freezes)
   if (now === undefined) return undefined
   const { at, epoch } = now
   const after = approvedBy(thread, now)

@@ -4,6 +4,7 @@ import { quorum } from '../../domain/quorum.ts'
 import type { Thread } from '../../domain/thread.ts'
 import type { Call, Outcome, Snapshot } from '../../policy/language/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
+import type { KnownFreezes } from '../core/caches.ts'
 import type { LapseCode } from '../core/closing-codes.ts'
 import { historyFor } from './call-history.ts'
 import { notReady } from '../core/readiness.ts'
@@ -33,10 +34,18 @@ export const STORE_CHANGED: Lapse = {
 export async function lapseOf(
   deps: Deps,
   thread: Thread,
-  revision: RevisionRecord,
+  { revision, freezes }: { readonly revision: RevisionRecord; readonly freezes: KnownFreezes },
 ): Promise<Lapse | undefined> {
   const snapshot = requirePolicy(deps)
-  return seatsLost(snapshot, thread) ?? policyRefuses(deps, snapshot, thread, revision)
+  const under = async (one: Snapshot): Promise<Lapse | undefined> =>
+    seatsLost(one, thread, freezes) ?? policyRefuses(deps, one, thread, revision)
+  const lapse = await under(snapshot)
+  const { withdrawal } = snapshot
+  if (lapse === undefined || withdrawal === undefined || thread.approval?.collected_at !== undefined)
+    return lapse
+  // a withdrawal ends only approvals that were handed out; others rest until the next bundle decides
+  if ((await under(withdrawal.whole)) !== undefined) return lapse
+  throw notReady('the newest directory takes away what this approval needs; ask again later')
 }
 
 /**
@@ -61,9 +70,9 @@ export async function judge(deps: Deps, snapshot: Snapshot, call: Call): Promise
   throw notReady('policy could not judge this thread; ask again later')
 }
 
-function seatsLost(snapshot: Snapshot, thread: Thread): Lapse | undefined {
+function seatsLost(snapshot: Snapshot, thread: Thread, { freezes }: KnownFreezes): Lapse | undefined {
   const tenant = snapshot.directory.tenants.get(thread.tenant)
-  const approvers = approversOf(tenant, thread)
+  const approvers = approversOf(tenant, thread, freezes)
   const elapsed = (thread.approval?.at ?? thread.submitted_at) - thread.submitted_at
   if (quorum(thread.requirement, approvers, elapsed).met) return undefined
   return { code: 'reviewer_removed', sentence: 'a person who approved no longer holds the seat' }

@@ -1,18 +1,21 @@
+import { type Freezes, isVoidVote } from '../../domain/freeze.ts'
 import { currentVotes, type Thread } from '../../domain/thread.ts'
-import type { ReviewerEntry, Tenant } from '../../policy/language/snapshot.ts'
+import { type ReviewerEntry, type Tenant, withVouched } from '../../policy/language/snapshot.ts'
 
 /**
- * The reviewers whose approvals of the current revision still count: they are in the directory and do not own the
- * agent. The reviewers' groups come from the directory, or from the identity provider at sign-in.
+ * The reviewers whose approvals of the current revision still count: they are in the directory, and do not own the
+ * agent. A freeze since the vote voids the vote. The reviewers' groups come from the directory, or from the identity
+ * provider at sign-in.
  */
-export function approversOf(tenant: Tenant | undefined, thread: Thread): ReviewerEntry[] {
+export function approversOf(tenant: Tenant | undefined, thread: Thread, freezes: Freezes): ReviewerEntry[] {
   const { interactive = false } = thread.requirement
   return currentVotes(thread)
     .filter((vote) => vote.decision === 'approve' && !isOwner(tenant, thread, vote.reviewer))
+    .filter((vote) => !isVoidVote(freezes, vote))
     .filter((vote) => !interactive || vote.via !== 'key')
     .flatMap(({ reviewer, groups }) => {
       const entry = tenant?.reviewers.get(reviewer)
-      return entry === undefined ? [] : [groups === undefined ? entry : { ...entry, groups }]
+      return entry === undefined ? [] : [groups === undefined ? entry : withVouched(entry, groups)]
     })
 }
 

@@ -1,4 +1,4 @@
-import { TIMER } from '../../domain/evidence.ts'
+import { BY_FREEZING, TIMER } from '../../domain/evidence.ts'
 import { canEnd, isAbandoned, isExpired, type Thread } from '../../domain/thread.ts'
 import { frozenMessage } from '../core/freezes.ts'
 import type { KnownFreezes } from '../core/caches.ts'
@@ -7,10 +7,12 @@ import type { Deps } from '../core/deps.ts'
 import type { Versioned } from '../core/records.ts'
 import type { Plan } from '../core/transact.ts'
 import { completion } from './approval-effects.ts'
+import { seatTaken } from './wait-again.ts'
 import { endOfReview } from './close-thread.ts'
 
 /**
- * The plan for a change that no caller requested: the thread expired, a freeze ended it, or its seats are filled. The
+ * The plan for a change that no caller requested: the thread expired, a freeze ended it, or its
+ * seats are filled, or no longer filled. The
  * timer, a poll or a reviewer's request commits the plan, whichever is first.
  */
 export async function settleThread(
@@ -22,6 +24,7 @@ export async function settleThread(
     expiry(deps, read) ??
     frozenEnd(deps, read, freezes) ??
     abandonment(deps, read) ??
+    seatTaken(deps, read, freezes) ??
     (await completion(deps, read, freezes))
   )
 }
@@ -74,6 +77,6 @@ export function frozenEnd(
   const message = frozenMessage(known, thread)
   if (message === undefined || !canEnd(thread)) return undefined
   const at = deps.store.now()
-  const actor = { kind: 'gateway', id: 'freeze' } as const
-  return endOfReview(read, { trigger: 'freeze', message, at, event: { type: 'review.frozen' }, actor })
+  const event = { type: 'review.frozen' } as const
+  return endOfReview(read, { trigger: 'freeze', message, at, event, actor: BY_FREEZING })
 }

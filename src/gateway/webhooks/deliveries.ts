@@ -130,7 +130,7 @@ async function again(
 ): Promise<number> {
   const { tenant, id, actor } = acting
   const { answer } = await transact(deps, tenant, async (): Promise<Plan<number>> => {
-    const proof = adminGuards(deps, acting)
+    const proof = await adminGuards(deps, acting)
     const records = await Promise.all(deliveries.map((one) => read(deps.store, tenant, 'delivery', one)))
     const ours = deliveries.flatMap((delivery, i) => {
       const record = records[i]

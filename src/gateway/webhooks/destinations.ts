@@ -243,7 +243,7 @@ function change<T>(
 ): Promise<{ readonly answer: T }> {
   const { tenant, actor } = acting
   return transact(deps, tenant, async (): Promise<Plan<T>> => {
-    const proof = adminGuards(deps, acting)
+    const proof = await adminGuards(deps, acting)
     const known = await read(deps.store, tenant, 'destinations', DESTINATIONS)
     const { answer, list, event, writes = [] } = decide(known?.value.destinations ?? [])
     const replaced = replaceDestinations(deps, tenant, { known, list })

@@ -6,7 +6,7 @@ import { type CardMessage, chatCard, chatText } from '../../events/chat.ts'
 import { type ChatFormat, type Destination, isChat, subscribesTo } from '../../domain/webhook.ts'
 import type { Guard, Write } from '../../store/store.ts'
 import type { Deps, Enqueued } from '../core/deps.ts'
-import { isoTime } from '../core/event-record.ts'
+import { callKey, isoTime } from '../core/event-record.ts'
 import { hideSensitive, newTagKey, tagKeyOf } from '../thread/mask-sensitive.ts'
 import type { KnownDestinations } from '../core/caches.ts'
 import { type DeliveryRecord, put, read, revisionId, unchanged } from '../core/records.ts'
@@ -151,6 +151,9 @@ function deliveryOf(
     destination: destination.id,
     type: body.type,
     ...defined({ agent_id: body.agent_id, task_id: body.task_id, thread_id: body.thread_id }),
+    ...(body.thread_id === undefined && body.agent_id !== undefined
+      ? { call: callKey(isoTime(notice.at), body.agent_id, body.task_id) }
+      : {}),
     body: isChat(destination.format)
       ? JSON.stringify(chatBody(deps, body, destination.format))
       : `{"id":${JSON.stringify(id)},${text.slice(1)}`,

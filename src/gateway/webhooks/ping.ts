@@ -9,7 +9,7 @@ import { transact } from '../core/transact.ts'
 export async function pingDestination(deps: Deps, acting: Acting & { readonly id: string }): Promise<void> {
   const { tenant, id, actor } = acting
   await transact(deps, tenant, async () => {
-    const proof = adminGuards(deps, acting)
+    const proof = await adminGuards(deps, acting)
     const one = await destination(deps, tenant, id)
     const at = deps.store.now()
     const notice = { at, body: { type: 'webhook.ping' as const, tenant_id: tenant } }

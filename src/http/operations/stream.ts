@@ -3,7 +3,7 @@ import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import type { REVIEW } from '../../contract/operations/review.ts'
 import type { Caller } from '../../gateway/core/caller.ts'
-import { keyInForce } from '../../gateway/auth/identify.ts'
+import { reviewerInForce } from '../../gateway/auth/identify.ts'
 import { reviewerEntry } from '../../gateway/auth/standing.ts'
 import {
   createThreadFeed,
@@ -85,7 +85,7 @@ const idOf = ({ number, commitId }: Place): string =>
 
 async function keepAlive(http: HttpDeps, caller: Caller, raw: ServerResponse): Promise<void> {
   try {
-    await keyInForce(http.gateway, caller)
+    await reviewerInForce(http.gateway, caller)
     reviewerEntry(http.gateway.policies.current(), caller)
     if (!raw.writableEnded) raw.write(': still here\n\n')
   } catch (error) {

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { giveWayAsProcess } from '../../system/lower-priority.ts'
+import { readDirectoryAlone } from './directory-alone.ts'
 import { prepareDirectory } from './directory.ts'
 import { type LoadPart, splitBundle } from './parts.ts'
 import { IN_BACKGROUND } from './start.ts'
@@ -24,7 +25,7 @@ async function serve(dir: string, inBackground: boolean): Promise<void> {
   await asked
   if (!prepared.ok) {
     const { diagnostics, revision } = prepared
-    send({ kind: 'failed', diagnostics, revision })
+    send({ kind: 'failed', diagnostics, revision, newer: await readDirectoryAlone(dir) })
     return
   }
   for (const part of splitBundle(prepared.ir)) {

@@ -3,6 +3,7 @@ import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BundleText } from './check.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
+import { readDirectoryAlone } from './directory-alone.ts'
 import { readCommit } from './commit.ts'
 import { fingerprint, listBundle, readListed, type ListedFile, type Listing } from './files.ts'
 import { decodeText } from './text.ts'
@@ -26,7 +27,8 @@ export async function loadBundle(
   options: { readonly checks?: PayloadChecks } = {},
 ): Promise<LoadResult> {
   const prepared = await prepareDirectory(dir, options)
-  return prepared.ok ? { ok: true, snapshot: prepared.snapshot } : prepared
+  if (prepared.ok) return { ok: true, snapshot: prepared.snapshot }
+  return { ...prepared, newer: await readDirectoryAlone(dir) }
 }
 
 /**

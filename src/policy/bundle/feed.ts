@@ -1,6 +1,7 @@
 import type { CompiledSnapshot } from '../evaluate/compile.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
-import { watchBundle } from './watch.ts'
+import type { Withdrawal } from '../language/snapshot.ts'
+import { type WatchClock, watchBundle } from './watch.ts'
 import type { LoadResult } from './load.ts'
 
 /** The result of the last load of the bundle. */
@@ -24,6 +25,9 @@ export interface FeedOptions {
   readonly rescanMs: number
   /** Receives the report of every load, after the snapshot was swapped. */
   readonly onLoad: (report: LoadReport, snapshot: CompiledSnapshot | undefined) => void
+  /** Called when a withdrawal begins or changes. */
+  readonly onWithdrawn: (withdrawal: Withdrawal) => void
+  readonly clock?: WatchClock
 }
 
 /** The active bundle: one pointer, which is swapped as a whole. A failed load does not change the active bundle. */
@@ -35,16 +39,21 @@ export interface PolicyFeed {
   close(): Promise<void>
 }
 
-export function openPolicyFeed(dir: string, { load, now, rescanMs, onLoad }: FeedOptions): PolicyFeed {
+export function openPolicyFeed(
+  dir: string,
+  { load, now, rescanMs, onLoad, onWithdrawn, ...more }: FeedOptions,
+): PolicyFeed {
+  let whole: CompiledSnapshot | undefined
   let snapshot: CompiledSnapshot | undefined
   let status: FeedStatus = {}
   const watch = watchBundle(dir, {
     load,
     rescanMs,
+    ...more,
     onLoaded: (loaded) => {
       const { revision, commit, diagnostics } = loaded
       const lastLoad = { ok: true, at: now(), revision, diagnostics }
-      snapshot = loaded
+      snapshot = whole = loaded
       status = { loadedAt: lastLoad.at, lastLoad, ...(commit === undefined ? {} : { commit }) }
       onLoad(lastLoad, loaded)
     },
@@ -52,6 +61,11 @@ export function openPolicyFeed(dir: string, { load, now, rescanMs, onLoad }: Fee
       const lastLoad = { ok: false, at: now(), diagnostics, ...(revision === undefined ? {} : { revision }) }
       status = { ...status, lastLoad }
       onLoad(lastLoad, undefined)
+    },
+    onWithdrawn: (newer) => {
+      if (newer.digest === snapshot?.withdrawal?.digest) return
+      snapshot = whole?.without(newer)
+      if (snapshot?.withdrawal) onWithdrawn(snapshot.withdrawal)
     },
   })
   return { current: () => snapshot, status: () => status, ready: watch.ready, close: () => watch.close() }

@@ -108,8 +108,10 @@ async function received(
 function receive(child: BundleChild, checks: PayloadChecks, resolve: (result: LoadResult) => void): void {
   const assembly = createAssembly()
   const take = (part: LoadPart): void => {
-    if (part.kind === 'failed') resolve({ ok: false, diagnostics: part.diagnostics, revision: part.revision })
-    else if (part.kind === 'done') {
+    if (part.kind === 'failed') {
+      const { diagnostics, revision, newer } = part
+      resolve({ ok: false, diagnostics, revision, newer })
+    } else if (part.kind === 'done') {
       const ir = assembly.bundle()
       resolve(
         ir

@@ -3,12 +3,18 @@ import { compileBundle, type CompiledSnapshot } from '../evaluate/compile.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import type { BundleIr } from '../language/rule.ts'
 import { createPayloadChecks, type PayloadChecks } from '../schema/payload.ts'
-import type { RuleSummary } from '../language/snapshot.ts'
+import type { NewerDirectory, RuleSummary } from '../language/snapshot.ts'
 import { runSuite, untestedRules, type CaseResult } from '../tests/run.ts'
 
 export type LoadResult =
   | { readonly ok: true; readonly snapshot: CompiledSnapshot }
-  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly revision?: string }
+  | {
+      readonly ok: false
+      readonly diagnostics: readonly Diagnostic[]
+      readonly revision?: string
+      /** The directory of the bundle, if it is sound by itself. */
+      readonly newer?: NewerDirectory | undefined
+    }
 
 export type PreparedBundle =
   | {

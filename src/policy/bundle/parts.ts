@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contract/json.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import type { BundleHead, BundleIr, RuleFileIr, ToolIr } from '../language/rule.ts'
-import type { BundleFile, BundleText, ToolContract } from '../language/snapshot.ts'
+import type { BundleFile, BundleText, NewerDirectory, ToolContract } from '../language/snapshot.ts'
 
 /**
  * A message of the child process. The host requests each part with `next`, so that its event loop never blocks for
@@ -15,7 +15,12 @@ export type LoadPart =
   | { readonly kind: 'rules'; readonly ruleFiles: readonly PackedFile[] }
   | { readonly kind: 'texts'; readonly texts: readonly BundleText[] }
   | { readonly kind: 'done' }
-  | { readonly kind: 'failed'; readonly diagnostics: readonly Diagnostic[]; readonly revision: string }
+  | {
+      readonly kind: 'failed'
+      readonly diagnostics: readonly Diagnostic[]
+      readonly revision: string
+      readonly newer: NewerDirectory | undefined
+    }
 
 /** A tool whose schema, its largest member, is JSON text. */
 type PackedTool = Omit<ToolIr, 'contract'> & {

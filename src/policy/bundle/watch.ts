@@ -1,3 +1,5 @@
+import { readDirectoryFile } from './directory-alone.ts'
+import type { NewerDirectory } from '../language/snapshot.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import { fingerprint, listBundle } from './files.ts'
 import type { CompiledSnapshot } from '../evaluate/compile.ts'
@@ -17,6 +19,8 @@ export interface WatchOptions {
   readonly onLoaded: (snapshot: CompiledSnapshot) => void
   /** Receives the findings of a failed load. The last good snapshot remains active. */
   readonly onFailed: (diagnostics: readonly Diagnostic[], revision: string | undefined) => void
+  /** Receives the directory of a bundle that does not load, once two reads found the same file. */
+  readonly onWithdrawn: (newer: NewerDirectory) => void
   /** The interval between checks of all files, in addition to file system events. Default 1 s. */
   readonly rescanMs?: number
   /** The time without changes that must pass before the bundle is read. Default 200 ms. */
@@ -35,6 +39,8 @@ export interface BundleWatch {
 
 const DEFAULT_RESCAN_MS = 1_000
 const DEFAULT_QUIET_MS = 200
+/** The time between two reads of a directory whose bundle does not load. A file in the middle of a write differs. */
+export const READS_APART_MS = 3_000
 /** The maximum number of quiet periods that a load waits while a directory keeps changing. */
 const MAX_QUIET_PERIODS = 10
 /** Failures that may disappear without a change to the files. */
@@ -86,26 +92,48 @@ export function watchBundle(dir: string, options: WatchOptions): BundleWatch {
 
 /** Runs at most one load at a time. Requests during a load cause one more load. */
 function createReloadLoop(dir: string, options: WatchOptions, closing: AbortSignal) {
+  const { clock = SYSTEM_CLOCK } = options
   let print: string | undefined
   let revision: string | undefined
   let failing = false
   let running: Promise<void> | undefined
   let again = false
+  let candidate: { readonly newer: NewerDirectory; readonly since: number } | undefined
 
   async function once(): Promise<void> {
     const seen = await printOf(dir)
-    if (closing.aborted || (seen !== undefined && seen === print)) return
+    if (closing.aborted) return
+    if (seen !== undefined && seen === print) return confirm()
     const result = await options.load(closing).catch(loadCrashed)
     if (closing.aborted) return
     print = seen
     if (result.ok) {
       if (result.snapshot.revision !== revision || failing) options.onLoaded(result.snapshot)
       revision = result.snapshot.revision
+      candidate = undefined
     } else {
       if (result.diagnostics.some((one) => TRANSIENT.has(one.code))) print = undefined
       options.onFailed(result.diagnostics, result.revision)
     }
     failing = !result.ok
+    if (!result.ok) await consider(result.newer)
+  }
+
+  /** Waits for a second read, unless the same file was found before. */
+  function consider(newer: NewerDirectory | undefined): Promise<void> | undefined {
+    if (newer === undefined) candidate = undefined
+    else if (newer.digest !== candidate?.newer.digest) candidate = { newer, since: clock.now() }
+    return confirm()
+  }
+
+  async function confirm(): Promise<void> {
+    if (candidate === undefined || clock.now() - candidate.since < READS_APART_MS) return
+    const { newer } = candidate
+    candidate = undefined
+    const found = await readDirectoryFile(dir).catch(() => undefined)
+    if (closing.aborted) return
+    if (found?.digest === newer.digest) options.onWithdrawn(newer)
+    else print = undefined
   }
 
   async function drain(): Promise<void> {

@@ -11,7 +11,17 @@ import { createPayloadChecks, type PayloadChecks } from '../schema/payload.ts'
 import { createPermits, refuseUnknownTool } from './permits.ts'
 import { createHeadings } from '../summary/headings.ts'
 import { compileProgram, createProgramParts, type Program } from './program.ts'
-import type { Call, HistoryNeeds, Outcome, RuleSummary } from '../language/snapshot.ts'
+import type {
+  Call,
+  Directory,
+  HistoryNeeds,
+  NewerDirectory,
+  Outcome,
+  RuleSummary,
+  ToolContract,
+  Withdrawal,
+} from '../language/snapshot.ts'
+import { countWithdrawn, withdraw } from './withdraw.ts'
 import { createClock, type LocalTime } from '../language/time.ts'
 
 /** A snapshot with the additions that the author's tools need. */
@@ -21,6 +31,8 @@ export interface CompiledSnapshot extends ExplainingSnapshot {
   readonly clock: (at: number) => LocalTime
   /** Returns the program that decides a tool's calls; undefined for a tool without a contract. */
   programOf(tool: string): Program | undefined
+  /** Returns the same bundle without what the newer directory takes away. */
+  without(newer: NewerDirectory): CompiledSnapshot
 }
 
 /**
@@ -46,25 +58,20 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     return program ? evaluate(program, tables, call) : Promise.resolve(refuseUnknownTool(call))
   }
 
+  const inForce = (directory: Directory) => partInForce(directory, contracts, judge)
+
   let rules: readonly RuleSummary[] | undefined
-  return {
+  const whole: CompiledSnapshot = {
     ...describe(head),
+    ...inForce(head.directory),
     tools: contracts,
     get rules() {
       return (rules ??= ir.ruleFiles.flatMap(rulesIn))
     },
     historyNeeds: (tool) => programOf(tool)?.history ?? NO_NEEDS,
-    agentOf: (tenant, agent) => head.directory.tenants.get(tenant)?.agents.get(agent),
-    useOf: (tenant, agent, tool) => permits.useOf(tenant, agent, tool),
-    mayUse: (agent, tool) => agent !== undefined && permits.mayUse(agent, tool),
-    knows: (tenant, tool) => permits.knows(tenant, tool),
     ruleText: (path, tenant) =>
       textOf(ir, path, (tool) => tenant === undefined || permits.knows(tenant, tool)),
     textsOf: (tenant) => (isAlone(tenant, head.directory) ? ir.texts : undefined),
-    decide(call) {
-      const refusal = permits.refusalOf(call)
-      return refusal === undefined ? judge(call) : Promise.resolve(refusal)
-    },
     withReasons(call, fired) {
       const program = programOf(call.tool)
       return program ? withReasons(program, { call, ...tables }, fired) : fired
@@ -88,7 +95,43 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
       await nextTurn()
       return explainOutcome(head.revision, outcome, { program, ...(facts && { facts }) })
     },
+    without: (newer) => withoutWithdrawn(whole, newer, inForce),
   }
+  return whole
+}
+
+/** The members of a snapshot that depend on the people and agents in force. */
+function partInForce(
+  directory: Directory,
+  contracts: ReadonlyMap<string, ToolContract>,
+  judge: (call: Call) => Promise<Outcome>,
+): Pick<CompiledSnapshot, 'directory' | 'agentOf' | 'useOf' | 'mayUse' | 'knows' | 'decide'> {
+  const permits = createPermits(directory, contracts)
+  return {
+    directory,
+    agentOf: (tenant, agent) => directory.tenants.get(tenant)?.agents.get(agent),
+    useOf: (tenant, agent, tool) => permits.useOf(tenant, agent, tool),
+    mayUse: (agent, tool) => agent !== undefined && permits.mayUse(agent, tool),
+    knows: (tenant, tool) => permits.knows(tenant, tool),
+    decide(call) {
+      const refusal = permits.refusalOf(call)
+      return refusal === undefined ? judge(call) : Promise.resolve(refusal)
+    },
+  }
+}
+
+/** The bundle without what the newer directory takes away. It shares the compiled rules of the whole bundle. */
+function withoutWithdrawn(
+  whole: CompiledSnapshot,
+  { digest, directory: newer }: NewerDirectory,
+  inForce: (directory: Directory) => ReturnType<typeof partInForce>,
+): CompiledSnapshot {
+  const directory = withdraw(whole.directory, newer)
+  const reviewers = countWithdrawn(whole.directory, directory, 'reviewers')
+  const agents = countWithdrawn(whole.directory, directory, 'agents')
+  if (reviewers.withdrawn + agents.withdrawn === 0) return whole
+  const withdrawal: Withdrawal = { digest, whole, reviewers, agents }
+  return Object.assign(Object.create(whole) as CompiledSnapshot, inForce(directory), { withdrawal })
 }
 
 function describe({ revision, commit, files, diagnostics, directory, routing, ruleCount }: BundleIr['head']) {

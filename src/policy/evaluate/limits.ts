@@ -68,7 +68,8 @@ export function limitFacts(ir: LimitIr, sensitive: readonly string[]): LimitFact
     withinMs,
     atMost,
     per: typeof per === 'string' ? per : fieldText(per),
-    sensitive: isSumSensitive(sum, sensitive),
+    sensitive:
+      isSumSensitive(sum, sensitive) || (typeof per === 'object' && isSensitive(sensitive, per.name)),
   }
 }
 

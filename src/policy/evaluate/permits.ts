@@ -63,9 +63,11 @@ function permitted(
   contracts: ReadonlyMap<string, ToolContract>,
 ): ReadonlyMap<string, ToolUse> {
   const globs = agent.tools.map(compileGlob)
+  const within = agent.within?.map(compileGlob)
   const uses = new Map<string, ToolUse>()
   for (const [tool, contract] of contracts)
-    if (globs.some((matches) => matches(tool))) uses.set(tool, { contract, permitted: true })
+    if (globs.some((matches) => matches(tool)) && within?.some((matches) => matches(tool)) !== false)
+      uses.set(tool, { contract, permitted: true })
   return uses
 }
 

@@ -19,7 +19,10 @@ export interface Snapshot {
   readonly files: readonly BundleFile[]
   /** Warnings only: a bundle with an error never becomes a snapshot. */
   readonly diagnostics: readonly Diagnostic[]
+  /** The people and agents in force: without those of a withdrawal. */
   readonly directory: Directory
+  /** The rights that a newer directory takes away, while its bundle does not load. */
+  readonly withdrawal?: Withdrawal
   readonly budgets: Partial<Budgets>
   /** How reviewers look at calls of each level. */
   readonly views: Readonly<Record<Risk, LevelView>>
@@ -68,6 +71,37 @@ export interface Snapshot {
   templateOf(tool: string): string | undefined
   /** Returns problems of `payload` under the contract's input_schema; for an unknown tool, only overlong strings. */
   checkPayload(tool: string, payload: JsonObject): readonly PayloadProblem[]
+}
+
+/** The rights that a newer directory takes away from the bundle in force. */
+export interface Withdrawal {
+  /** SHA-256 (hex) of the newer directory.yaml. */
+  readonly digest: string
+  /** The whole bundle, without the withdrawal. */
+  readonly whole: Snapshot
+  /** Reviewers who lost a right, and all reviewers of the bundle; the same for agents. */
+  readonly reviewers: { readonly withdrawn: number; readonly all: number }
+  readonly agents: { readonly withdrawn: number; readonly all: number }
+}
+
+/** A directory that was read and checked without the other files of its bundle. */
+export interface NewerDirectory {
+  /** SHA-256 (hex) of its bytes. */
+  readonly digest: string
+  readonly directory: Directory
+}
+
+/** The directory of the bundle, whatever a newer one takes away. Only this directory ends sessions. */
+export const wholeDirectory = ({ directory, withdrawal }: Snapshot): Directory =>
+  withdrawal?.whole.directory ?? directory
+
+/** Says which directory takes away from which bundle; empty without a withdrawal. */
+export function withdrawalText({ revision, withdrawal }: Pick<Snapshot, 'revision' | 'withdrawal'>): string {
+  if (withdrawal === undefined) return ''
+  const { digest, reviewers, agents } = withdrawal
+  const counts = Object.entries({ reviewers, agents }).filter(([, { withdrawn }]) => withdrawn > 0)
+  const said = counts.map(([what, { withdrawn, all }]) => `${withdrawn} of ${all} ${what}`).join(', ')
+  return `withdrawals of ${digest.slice(0, 12)}, rules of ${revision.slice(0, 12)}, ${said}`
 }
 
 /** One file of a bundle. The path is relative to the bundle's root, with forward slashes. */
@@ -128,6 +162,8 @@ export interface AgentEntry {
   readonly owners: readonly string[]
   /** Globs; `*` also matches dots. */
   readonly tools: readonly string[]
+  /** Globs of a newer directory, which a tool has to match too. */
+  readonly within?: readonly string[]
   readonly signedApprovals: boolean
   readonly tokenTtlMs: number
   readonly preventSelfReview: boolean
@@ -142,7 +178,15 @@ export interface ReviewerEntry {
   readonly subject?: string
   readonly groups: readonly string[]
   readonly roles: readonly string[]
+  /** Groups that a newer directory takes away, even from those that an identity provider reports. */
+  readonly withdrawn?: readonly string[]
 }
+
+/** The entry with the groups that an identity provider reported. */
+export const withVouched = (entry: ReviewerEntry, groups: readonly string[]): ReviewerEntry => ({
+  ...entry,
+  groups: groups.filter((one) => entry.withdrawn?.includes(one) !== true),
+})
 
 /** The permission of an agent for a tool. */
 export interface ToolUse {

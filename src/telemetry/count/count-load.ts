@@ -28,6 +28,7 @@ export function countLoad(instruments: Instruments, { ok, atSeconds, bundle }: L
   instruments.count('reloads', { result: ok ? 'ok' : 'failed' })
   instruments.set('stale', {}, ok ? 0 : 1)
   if (!ok || bundle === undefined) return
+  countWithdrawal(instruments, { reviewers: 0, agents: 0 })
   instruments.set('lastLoad', {}, atSeconds)
   instruments.setAll('policyInfo', [[{ digest: bundle.revision }, 1]])
   instruments.set('policyRules', {}, bundle.ruleCount)
@@ -35,6 +36,17 @@ export function countLoad(instruments: Instruments, { ok, atSeconds, bundle }: L
   instruments.setAll('groupReviewers', reviewersByGroup(bundle))
   expectTools(instruments, bundle)
   expectRules(instruments, bundle)
+}
+
+/** The entries of the directory that a withdrawal restricts. */
+export interface Withdrawn {
+  readonly reviewers: number
+  readonly agents: number
+}
+
+export function countWithdrawal(instruments: Instruments, { reviewers, agents }: Withdrawn): void {
+  instruments.set('withdrawn', { of: 'reviewers' }, reviewers)
+  instruments.set('withdrawn', { of: 'agents' }, agents)
 }
 
 /**

@@ -7,7 +7,7 @@ import type { ErrorCode } from '../../contract/errors.ts'
 import type { Observation } from '../../gateway/core/deps.ts'
 import type { EvidenceRecord } from '../../gateway/core/event-record.ts'
 import type { Store } from '../../store/store.ts'
-import { countLoad, type Load } from './count-load.ts'
+import { countLoad, countWithdrawal, type Load, type Withdrawn } from './count-load.ts'
 import { createExposition, type Exposition, type Format } from './exposition.ts'
 import type { ShedConnection } from '../../metrics/labels.ts'
 import { createReader, type Readings } from './gauges.ts'
@@ -24,6 +24,7 @@ export interface Metrics {
   /** Counts one attempt of a delivery. `lagMs` is the time from the event to its delivery. */
   readonly observeDelivery: (tried: Tried) => void
   readonly observeLoad: (load: Load) => void
+  readonly observeWithdrawal: (withdrawn: Withdrawn) => void
   /** Returns the store, with its calls counted. */
   readonly observed: (store: Store) => Store
   /** Counts one round of the timer. */
@@ -77,6 +78,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     observeShedConnection: (how) => instruments.count('connectionsShed', { how }),
     observeDelivery: (tried) => countTry(instruments, tried),
     observeLoad: (load) => countLoad(instruments, load),
+    observeWithdrawal: (withdrawn) => countWithdrawal(instruments, withdrawn),
     observed: (store) => observeStore(store, (call) => countStoreCall(instruments, call)),
     observeTimer: (ok) => instruments.count('timerRounds', { result: ok ? 'ok' : 'failed' }),
     expectRoute: (route) => expectRoute(instruments, route),

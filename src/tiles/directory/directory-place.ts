@@ -1,8 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { link, open, readdir, readFile, rename, rm, rmdir, stat, unlink } from 'node:fs/promises'
+import { constants, existsSync } from 'node:fs'
+import { link, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { makeDirectory } from '../../system/make-directory.ts'
+import { MOST_BUNDLE_BYTES } from '../bundle.ts'
 import { isPacked, type Place, PlaceUnavailable, type StoredFile } from '../place.ts'
 
 /** Only the owner may read evidence. */
@@ -34,7 +35,7 @@ class DirectoryPlace implements Place {
 
   async read(path: string): Promise<StoredFile | undefined> {
     try {
-      const bytes = await readFile(this.#fileOf(path))
+      const bytes = await readRegular(this.#fileOf(path))
       return { bytes, version: versionOf(bytes) }
     } catch (error) {
       if (isMissing(error)) return undefined
@@ -164,6 +165,27 @@ class DirectoryPlace implements Place {
   #unavailable(cause: unknown): Error {
     if (cause instanceof PlaceUnavailable) return cause
     return new PlaceUnavailable(`${this.name} cannot be used: ${(cause as Error).message}`, { cause })
+  }
+}
+
+/**
+ * Reads a regular file. A link or a pipe of a foreign directory could have no end, and opening a pipe could wait
+ * forever.
+ */
+async function readRegular(path: string): Promise<Buffer> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    const found = await file.stat()
+    if (!found.isFile() || found.size > MOST_BUNDLE_BYTES)
+      throw new Error(`\`${path}\` is no regular file, or too large`)
+    // the file may grow meanwhile
+    const bytes = Buffer.alloc(found.size)
+    let length = 0
+    for (let read = -1; read !== 0 && length < bytes.length; length += read)
+      read = (await file.read(bytes, length, bytes.length - length, length)).bytesRead
+    return bytes.subarray(0, length)
+  } finally {
+    await file.close()
   }
 }
 

@@ -124,6 +124,32 @@ describe.each(['embedded', 'redis'] as const)('an erasure in the %s store', (kin
     expect(JSON.stringify(entries)).toContain(OTHER)
   })
 
+  it('of a value deletes the waiting deliveries of calls without a thread, in each format', async () => {
+    const entries = await played(await places.of(kind), async ({ world, bot }) => {
+      const who = 'zaphod-4711@person.example'
+      for (const format of ['event', 'chat', 'teams'])
+        await notified(world, { format, events: ['decision.rejected', 'decision.allowed'] })
+      for (const to of [who, OTHER]) {
+        await bot.submit(newTask(), { tool_name: 'pay', payload: { amount: 5, to } })
+        world.clock.advance(1)
+      }
+      const waiting = async () => {
+        const ids = (await world.admin('GET', 'webhooks?tenant=acme')).body as {
+          readonly webhooks: readonly { readonly waiting: number }[]
+        }
+        return ids.webhooks.map((one) => one.waiting)
+      }
+      const before = await waiting()
+      expect((await erase(world, { field: 'payload.to', equals: who })).status).toBe(200)
+      expect([before, await waiting()]).toEqual([
+        [2, 2, 2],
+        [1, 1, 1],
+      ])
+    })
+    for (const form of ['zaphod-4711', 'zaphod']) expectGone(entries, form)
+    expect(JSON.stringify(entries)).toContain(OTHER)
+  })
+
   it.each(['task', 'thread', 'agent'] as const)('of one %s erases all of it', async (name) => {
     const entries = await played(await places.of(kind), async (all) => {
       await live(all, OTHER)

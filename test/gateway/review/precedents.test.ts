@@ -48,7 +48,7 @@ describe('GET threads/{id}/last-approved', () => {
     expect(call?.fields).toEqual([
       { field: 'payload.amount', same: false, before: '300', now: '301' },
       { field: 'payload.pin', same: false, now: '1' },
-      { field: 'payload.secret', same: true, hidden: true },
+      { field: 'payload.secret', hidden: true },
       { field: 'payload.to', same: true, before: 'a', now: 'a' },
     ])
     expect((await lastOf(thread)).call?.fields[2]).toMatchObject({ before: 'y', now: 'y' })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { NEVER_FROZEN } from '../../../src/domain/freeze.ts'
 import type { Thread, Vote } from '../../../src/domain/thread.ts'
 import { approversOf } from '../../../src/gateway/thread/approvers.ts'
 import type { AgentEntry, ReviewerEntry, Tenant } from '../../../src/policy/language/snapshot.ts'
@@ -28,7 +29,7 @@ function counted(votes: readonly Vote[], interactive?: boolean): string[] {
   const asked = interactive === undefined ? {} : { interactive }
   const requirement = { seats, expires_ms: 1, remind_after_ms: [], ...asked }
   const thread = { agent: 'bot', revision: 1, requirement, votes } as unknown as Thread
-  return approversOf(tenant, thread).map(({ id, groups }) => `${id}: ${groups.join(' ')}`)
+  return approversOf(tenant, thread, NEVER_FROZEN).map(({ id, groups }) => `${id}: ${groups.join(' ')}`)
 }
 
 describe('the approvals that count towards a quorum', () => {

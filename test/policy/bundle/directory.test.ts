@@ -498,6 +498,7 @@ function watching(dir: string, options: Partial<WatchOptions> = {}): Watched {
     },
     onLoaded: (snapshot) => watched.loaded.push(snapshot.rules.map((rule) => rule.id).join()),
     onFailed: (diagnostics) => watched.failed.push(diagnostics),
+    onWithdrawn: () => undefined,
     quietMs: 20,
     rescanMs: 50,
     ...options,

@@ -1,0 +1,174 @@
+// @store each
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { PoliciesView } from '../../../src/contract/admin.ts'
+import { poll } from '../../../src/gateway/agent/poll.ts'
+import { identify } from '../../../src/gateway/auth/identify.ts'
+import { vote } from '../../../src/gateway/review/vote.ts'
+import { READS_APART_MS } from '../../../src/policy/bundle/watch.ts'
+import { BUNDLE } from '../../bundle.ts'
+import {
+  type Agent,
+  approved,
+  elsewhere,
+  held,
+  newTask,
+  openWorld,
+  type Reviewer,
+  until,
+  type World,
+} from '../../gateway-fixture.ts'
+
+/** Rights that a directory takes away while its bundle does not load (docs/operations.md). */
+
+let world: World
+let bot: Agent
+let ben: Reviewer
+/** Time of the watch of the bundle, which alone counts the three seconds between two reads. */
+let reads: number
+
+beforeEach(async () => {
+  reads = 0
+  world = await openWorld({
+    policyClock: {
+      setTimeout,
+      clearTimeout: (timer) => clearTimeout(timer as NodeJS.Timeout),
+      now: () => reads,
+    },
+  })
+  bot = await world.agent()
+  ben = await world.reviewer('ben')
+})
+afterEach(() => world.close())
+
+const DIRECTORY = BUNDLE['directory.yaml'] ?? ''
+const BEN = '      ben:  { name: Ben Bay, groups: [desk, board] }\n'
+const BROKEN = { 'routing.yaml': `${BUNDLE['routing.yaml']}no_such_key: 1\n` }
+const without = (passage: string, instead = ''): string => {
+  expect(DIRECTORY).toContain(passage)
+  return DIRECTORY.replace(passage, instead)
+}
+
+/** Writes a bundle that does not load, with this directory. Resolves when the gateway has refused it. */
+const breakWith = (directory: string): Promise<void> =>
+  world.changePolicies({ ...BROKEN, 'directory.yaml': directory })
+const withdrawn = (): boolean => world.app.deps.policies.current()?.withdrawal !== undefined
+/** Lets the second read happen, three seconds after the first. */
+async function readAgain(): Promise<void> {
+  reads += READS_APART_MS
+  await until(withdrawn)
+}
+const mend = (): Promise<void> => world.changePolicies({ ...BUNDLE })
+
+describe('a reviewer who leaves the directory of a bundle that does not load', () => {
+  it('keeps the rights until a second read three seconds later, and then has none', async () => {
+    const session = await world.signIn('ben')
+    const { thread } = await held(bot)
+    await breakWith(without(BEN))
+    reads += READS_APART_MS - 1
+    expect([withdrawn(), (await ben.show(thread)).status]).toEqual([false, 200])
+    reads -= READS_APART_MS - 1
+    await readAgain()
+    for (const who of [ben, session]) expect((await who.approve(thread)).status).toBe(401)
+    expect((await world.admin('POST', 'reviewers/acme/ben/login-link')).status).toBe(404)
+    const { body } = await world.admin<PoliciesView>('GET', 'policies')
+    expect(body.withdrawals).toMatch(
+      /^withdrawals of [0-9a-f]{12}, rules of [0-9a-f]{12}, 1 of 10 reviewers$/,
+    )
+    expect(body.revision).not.toBe(body.last_load.revision)
+  })
+
+  it('returns with the next bundle that loads, with the session that rested', async () => {
+    const session = await world.signIn('ben')
+    const { thread } = await held(bot)
+    await breakWith(without(BEN))
+    await readAgain()
+    await world.due()
+    expect((await session.show(thread)).status).toBe(401)
+    await mend()
+    expect(withdrawn()).toBe(false)
+    expect((await session.approve(thread)).body.status).toBe('approved')
+  })
+
+  it('supports no proof: the redemption is refused, and the thread ends', async () => {
+    const { task, token, payload, thread } = await approved(bot, ben)
+    await breakWith(without(BEN))
+    await readAgain()
+    const proof = { task_id: task, signature: token, request_payload: payload }
+    expect((await bot.validate(proof)).body).toEqual({ valid: false, reason: 'invalid' })
+    await mend()
+    expect((await bot.poll({ thread_id: thread })).body.status).toBe('rejected')
+    expect((await bot.validate(proof)).body.valid).toBe(false)
+  })
+
+  it('does not end an approval that was not collected, which waits until the next bundle', async () => {
+    const { thread } = await held(bot)
+    expect((await ben.approve(thread)).body.status).toBe('approved')
+    await breakWith(without(BEN))
+    await readAgain()
+    expect((await bot.poll({ thread_id: thread })).body.status).toBe('pending_review')
+    await world.due()
+    await mend()
+    const { body } = await bot.poll({ thread_id: thread })
+    expect([body.status, typeof body.approval_token]).toEqual(['approved', 'string'])
+  })
+
+  it('loses a group alone, and votes for the other groups', async () => {
+    const { thread } = await held(bot)
+    await breakWith(without('groups: [desk, board]', 'groups: [board, leads]'))
+    await readAgain()
+    expect((await ben.approve(thread)).status).toBe(403)
+    const { groups } =
+      world.app.deps.policies.current()?.directory.tenants.get('acme')?.reviewers.get('ben') ?? {}
+    expect(groups).toEqual(['board'])
+  })
+})
+
+describe('an agent in the directory of a bundle that does not load', () => {
+  it('is refused once it left', async () => {
+    await breakWith(without('      other:    { owners: [olga] }\n'))
+    const other = await world.agent('other')
+    await readAgain()
+    expect((await other.submit(newTask(), { tool_name: 't', payload: {} })).status).toBe(401)
+    await mend()
+    expect((await other.submit(newTask(), { tool_name: 't', payload: {} })).body.status).toBe('allow')
+  })
+
+  it('may not use a tool that was taken away, and gets no tool that was added', async () => {
+    await breakWith(without('tools: [t, pay, hold, brief, bare, once]', 'tools: [pay, hold, private]'))
+    await readAgain()
+    for (const tool_name of ['t', 'private'])
+      expect((await bot.submit(newTask(), { tool_name, payload: {} })).body.status).toBe('reject')
+    await held(bot)
+  })
+
+  it('keeps an approval for the tool, which is read once a bundle loads', async () => {
+    const { thread } = await held(bot)
+    await ben.approve(thread)
+    await breakWith(without('tools: [t, pay, hold, brief, bare, once]', 'tools: [t]'))
+    await readAgain()
+    expect((await bot.poll({ thread_id: thread })).status).toBe(503)
+    await mend()
+    const { body } = await bot.poll({ thread_id: thread })
+    expect([body.status, typeof body.approval_token]).toEqual(['approved', 'string'])
+  })
+})
+
+describe('two gateways, of which one has read the newer directory', () => {
+  it('each count votes as they know the people, and the one that knows more refuses the proof', async () => {
+    const { task, thread, payload } = await held(bot)
+    await breakWith(without(BEN))
+    await readAgain()
+    const { policies } = world.app.deps
+    const whole = policies.current()?.withdrawal?.whole as ReturnType<typeof policies.current>
+    const other = { ...elsewhere(world), policies: { ...policies, current: () => whole } }
+    const voter = await identify(other, 'reviewer', ben.key)
+    await vote(other, voter, { thread_id: thread, vote: { decision: 'approve', revision: 1 } })
+    expect((await bot.poll({ thread_id: thread })).body.status).toBe('pending_review')
+    const caller = await identify(other, 'agent', bot.key)
+    const { answer } = await poll(other, caller, { thread_id: thread }, { callerGone: () => false })
+    expect(answer.status).toBe('approved')
+    const proof = { task_id: task, signature: answer.approval_token, request_payload: payload }
+    expect((await bot.validate(proof)).body).toEqual({ valid: false, reason: 'invalid' })
+    expect((await bot.poll({ thread_id: thread })).body.status).toBe('rejected')
+  })
+})
