@@ -57,12 +57,15 @@ export async function filesOf(command: string, cwd: string, withinMs: number): P
 /** The first file whose name, place, size or bytes differ. What was not read before is compared by place and size. */
 export function changedFile(before: readonly NamedFile[], now: readonly NamedFile[]): string | undefined {
   const names = new Set([...before, ...now].map(({ path }) => path))
-  for (const path of names) {
+  return [...names].find((path) => {
     const [old, current] = [before, now].map((files) => files.find((one) => one.path === path))
-    const same = old?.real === current?.real && old?.size === current?.size
-    if (!same || (old?.sha256 !== NOT_READ && old?.sha256 !== current?.sha256)) return path
-  }
-  return undefined
+    return old === undefined || current === undefined || !isSame(old, current)
+  })
+}
+
+function isSame(old: NamedFile, current: NamedFile): boolean {
+  if (old.real !== current.real || old.size !== current.size) return false
+  return old.sha256 === NOT_READ || old.sha256 === current.sha256
 }
 
 /** The possible names in a word: the word, what follows a `=` or a leading `@`, and what follows `-f`. */

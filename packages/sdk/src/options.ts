@@ -65,7 +65,7 @@ export interface GuardOptions<P extends object> extends Claims {
    * Called after reviewers approved a held call, right before its proof is redeemed. When the function fails, the call
    * ends, and the proof stays unused.
    */
-  readonly beforeProof?: ((payload: P) => Promise<unknown> | unknown) | undefined
+  readonly beforeProof?: ((payload: P) => unknown) | undefined
   /**
    * Answers a request for changes with a new payload for the same thread. With undefined or an error, the call ends.
    */
