@@ -1,6 +1,6 @@
 /**
- * The words of a shell's command line, read generously: no line is refused, and what stands in quotes is read once more
- * as a line of its own (`sh -c 'sh deploy.sh'`). For names of files, not for a decision about what the line does.
+ * The words of a shell's command line. The reader refuses no line, and reads a quoted word once more as a line
+ * (`sh -c 'sh deploy.sh'`). The words serve to find names of files, not to decide about the line.
  */
 export function shellWords(line: string, most: number): string[] {
   const found = new Set<string>()
@@ -36,7 +36,7 @@ function wordsOf(line: string): string[] {
   return words.filter((one) => one !== '')
 }
 
-/** What a quote says, and the place behind it. Without its second sign, `closed` is false, and it ends with the line. */
+/** The text of a quote, and the place behind it. Without its second sign, `closed` is false. */
 export interface Quoted {
   readonly text: string
   readonly end: number

@@ -27,8 +27,8 @@ const CHUNK_BYTES = 256 * 1024
 export const READING_MS = 200
 
 /**
- * The regular files that the words of a command name in a folder. Beyond the bounds, a file is listed, and its bytes are
- * not read.
+ * The regular files that the words of a command name in a folder. Beyond the bounds, a file is listed, but its bytes
+ * are not read.
  *
  * @param withinMs time in which files are read
  * @throws when there are more words or files than can be listed
@@ -54,7 +54,7 @@ export async function filesOf(command: string, cwd: string, withinMs: number): P
   return found
 }
 
-/** The first file whose name, place, size or bytes differ. What was not read before is compared by place and size. */
+/** The first file whose name, place, size or bytes differ. Files without a digest are compared by place and size. */
 export function changedFile(before: readonly NamedFile[], now: readonly NamedFile[]): string | undefined {
   const names = new Set([...before, ...now].map(({ path }) => path))
   return [...names].find((path) => {
@@ -68,7 +68,7 @@ function isSame(old: NamedFile, current: NamedFile): boolean {
   return old.sha256 === NOT_READ || old.sha256 === current.sha256
 }
 
-/** The possible names in a word: the word, what follows a `=` or a leading `@`, and what follows `-f`. */
+/** The possible names in a word: the word, the text behind `=` or a leading `@`, and the text behind `-f`. */
 function namesIn(word: string): string[] {
   const behind = [...word.matchAll(/=/g)].map(({ index }) => word.slice(index + 1))
   const short = /^-[A-Za-z](.+)$/s.exec(word)?.[1]
