@@ -7,6 +7,7 @@ import {
   flag,
   moment,
   number,
+  object,
   objectOrNone,
   oneOf,
   optional,
@@ -25,6 +26,7 @@ import {
 import {
   changesRequested,
   payloadRevealed,
+  requirementRaised,
   reviewAnnounced,
   reviewApproved,
   reviewExpired,
@@ -109,6 +111,19 @@ export const REVIEWS = {
     by: ['gateway:freeze', 'gateway:policies'],
     logged: { risk },
     law: reviewResumed,
+    webhook: 'review.pending',
+  }),
+  'requirement.raised': event({
+    says: 'waits again, because policy asks for more than before, for',
+    asks: 'reviewers',
+    by: ['gateway:policies'],
+    logged: {
+      policy: text('the bundle revision that asks for more'),
+      requirement: object(
+        'the join of the requirement so far and the one of the bundle: seats, escalations, expiry',
+      ),
+    },
+    law: requirementRaised,
     webhook: 'review.pending',
   }),
   'review.rejected': event({
