@@ -100,6 +100,8 @@ export interface Raised {
   readonly at: number
   /** The bundle revision that asked. */
   readonly policy: string
+  /** The number of votes that were cast before. */
+  readonly votes: number
   /** What it asked for: `two of security-leads`. */
   readonly asks: string
 }

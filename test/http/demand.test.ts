@@ -1,5 +1,6 @@
 // @store each
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { BUNDLE } from '../bundle.ts'
 import {
   type Agent,
   approved,
@@ -137,13 +138,8 @@ describe('a vote of before a raise', () => {
   it('200: a vote by key that fills no seat lets its reviewer vote again in a session', async () => {
     const { thread } = await held(bot)
     await cat.approve(thread)
-    await world.changePolicies(
-      edited(
-        'routing.yaml',
-        'low:      { group: desk,  approvals: 1, expires: 8h }',
-        'low:      { group: desk,  approvals: 1, expires: 8h, interactive: true }',
-      ),
-    )
+    const signedIn = (BUNDLE['routing.yaml'] ?? '').replaceAll(/approvals: \d,/g, '$& interactive: true,')
+    await world.changePolicies({ 'routing.yaml': signedIn })
     expect((await bot.poll({ thread_id: thread })).body.status).toBe('pending_review')
     expect((await cat.approve(thread)).problem.code).toBe('sign_in_required')
     const session = await world.signIn('cat')

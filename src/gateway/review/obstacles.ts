@@ -117,7 +117,7 @@ function standsInTheWay(
   vote: Vote,
   { tenant, now, freezes }: Circumstances & { readonly tenant: Tenant | undefined },
 ): boolean {
-  if (thread.raised === undefined || vote.at >= thread.raised.at) return true
+  if (thread.raised === undefined || thread.votes.indexOf(vote) >= thread.raised.votes) return true
   const counted = approversOf(tenant, { ...thread, votes: [vote] }, freezes.freezes)
   return counted.some((one) => eligible(thread.requirement, one, now - thread.submitted_at))
 }

@@ -70,7 +70,7 @@ export async function raise(
   if (approval !== undefined && supports(snapshot, thread, { requirement, freezes })) return undefined
   const at = deps.store.now()
   const policy = snapshot.revision
-  const raised = { at, policy, asks: asksOf(thread.requirement, requirement) }
+  const raised = { at, policy, votes: thread.votes.length, asks: asksOf(thread.requirement, requirement) }
   const details = { policy, requirement: requirementDetails(requirement) }
   const event = { type: 'requirement.raised', details } as const
   return again(
