@@ -8,7 +8,7 @@
  */
 import { parseArgs } from 'node:util'
 import { filesUnder, read } from './files.mjs'
-import { MOST_COLUMNS, MOST_WORDS, MOST_WORDS_EXPLAINING, problemsIn } from './rules.mjs'
+import { LINE_RULES, MOST_COLUMNS, MOST_WORDS, MOST_WORDS_EXPLAINING, problemsIn } from './rules.mjs'
 import { proseLines, textsOf } from './texts.mjs'
 
 function lint(path) {
@@ -21,14 +21,27 @@ function lint(path) {
       line: one.line + one.text.slice(0, problem.at).split('\n').length - 1,
     })),
   )
+  const wrong = path.endsWith('.md') ? wrongLines(source) : []
   const long = proseLines(path, source).filter(({ text }) => text.length > MOST_COLUMNS)
   const lines = new Map(
     long.map(({ line, text }) => [line, `${text.length} characters; write at most ${MOST_COLUMNS}`]),
   )
-  return [...problems, ...[...lines].map(([line, say]) => ({ line, id: 'line-length', say, found: '' }))]
+  return [
+    ...problems,
+    ...wrong,
+    ...[...lines].map(([line, say]) => ({ line, id: 'line-length', say, found: '' })),
+  ]
     .toSorted((a, b) => a.line - b.line)
     .map(({ line, id, say, found }) => `${path}:${line} ${id}: ${found === '' ? '' : `"${found}": `}${say}`)
 }
+
+const wrongLines = (source) =>
+  source.split('\n').flatMap((text, at) =>
+    LINE_RULES.flatMap(({ id, say, find }) => {
+      const found = find.exec(text)?.[0]
+      return found === undefined ? [] : [{ line: at + 1, id, say, found }]
+    }),
+  )
 
 const { positionals } = parseArgs({ allowPositionals: true })
 const places = positionals.length > 0 ? positionals.map((path) => path.replace(/\/$/, '')) : ['.']

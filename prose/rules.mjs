@@ -198,6 +198,21 @@ const OPENINGS = [
   },
 ]
 
+/** Rules of whole lines of Markdown, code included. */
+export const LINE_RULES = [
+  {
+    id: 'wrong-package',
+    find: /\bpackage `countersign`|\bpip3? install (?:-\S+ )*countersign(?!-sdk|[\w/])/i,
+    say: 'name countersign-sdk: on the public index of Python, another project has the name countersign',
+    bad: ['Install the package `countersign`.', 'pip install -U countersign'],
+    good: [
+      'Install the package `countersign-sdk`.',
+      'pip install countersign-sdk',
+      'pip uninstall countersign',
+    ],
+  },
+]
+
 export const RULES = [...VOCABULARY, ...PHRASES, ...OPENINGS]
 
 const ABBREVIATION = /\b(?:e\.g|i\.e|vs|etc|cf|approx|no|St)\.$/i

@@ -8,6 +8,7 @@ import { SETTING_ROWS } from '../src/settings/settings.ts'
 import { runCli } from './cli/run.ts'
 import { apiPage } from './docs/api-page.ts'
 import { cliPage } from './docs/cli-page.ts'
+import { withFigures } from './docs/figures.ts'
 import { withSettingsTable } from './docs/settings-table.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -190,9 +191,9 @@ describe('bench/README.md', () => {
 })
 
 describe('docs/operations.md', () => {
-  const page = withSettingsTable(read('docs/operations.md'))
+  const page = withFigures(withSettingsTable(read('docs/operations.md')))
 
-  it('lists every setting and no other (npm run schemas writes missing rows)', async () => {
+  it('lists every setting and no other, and the figures of bench/figures.json (npm run schemas writes them)', async () => {
     await expect(page).toMatchFileSnapshot('../docs/operations.md')
   })
 
@@ -228,7 +229,31 @@ describe('pages that readers come to with a question', () => {
   )
 })
 
+describe('CHANGELOG.md', () => {
+  it('says a change in at most 240 characters, without the targets of its links', () => {
+    const bullets = read('CHANGELOG.md')
+      .split(/^(?=- |#)/m)
+      .filter((part) => part.startsWith('- '))
+      .map((part) =>
+        part
+          .slice(2)
+          .trim()
+          .replaceAll(/\s+/g, ' ')
+          .replaceAll(/\]\([^)]*\)/g, ']'),
+      )
+    expect(bullets.length).toBeGreaterThan(10)
+    expect(bullets.filter((text) => text.length > 240)).toEqual([])
+  })
+})
+
 describe('README.md', () => {
+  it.each(['README.md', 'docs/comparison.md'])(
+    'shows the figures of bench/figures.json: %s',
+    async (page) => {
+      await expect(withFigures(read(page))).toMatchFileSnapshot(`../${page}`)
+    },
+  )
+
   it('fits on two screens: at most 120 lines', () => {
     expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(120)
   })

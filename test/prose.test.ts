@@ -17,6 +17,7 @@ interface Rule {
 }
 interface Rules {
   readonly RULES: readonly Rule[]
+  readonly LINE_RULES: readonly (Rule & { readonly find: RegExp })[]
   readonly problemsIn: (text: Pick<Text, 'kind' | 'text'>) => readonly { id: string; found: string }[]
 }
 interface Texts {
@@ -25,7 +26,7 @@ interface Texts {
 
 const load = async (name: string): Promise<unknown> =>
   import(new URL(`../prose/${name}`, import.meta.url).href)
-const { RULES, problemsIn } = (await load('rules.mjs')) as Rules
+const { LINE_RULES, RULES, problemsIn } = (await load('rules.mjs')) as Rules
 const { textsOf } = (await load('texts.mjs')) as Texts
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -38,6 +39,11 @@ describe('rules of prose', () => {
     const kind = rule.in?.[0] ?? 'paragraph'
     for (const text of rule.bad) expect(ids(kind, text), text).toContain(rule.id)
     for (const text of rule.good) expect(ids(kind, text), text).not.toContain(rule.id)
+  })
+
+  it.each(LINE_RULES)('rules of lines find the bad examples of $id, and accept the good ones', (rule) => {
+    expect(rule.bad.filter((text) => !rule.find.test(text))).toEqual([])
+    expect(rule.good.filter((text) => rule.find.test(text))).toEqual([])
   })
 
   it('rules of prose replace words by terms that docs/contributing/words.md defines', () => {

@@ -21,7 +21,6 @@ export function depsOf(config: Config, provided: Provided): Deps {
     keys: new Map(),
     noted: new Map(),
     scheduled: new Map(),
-    requeued: new Map(),
     forgetting: new Map(),
     // these members differ for each request, and copying plain values is cheap (docs/decisions/0021)
     origin: undefined,

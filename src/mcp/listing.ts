@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { type JsonObject, type JsonValue, isObject } from '../contract/json.ts'
-import { coversParts, describedTool, wholeDigest } from '../contract/tool-source.ts'
 import { canonicalJson, type Payload } from '@countersign/sdk'
 
 /** The tools of a server, from its answers to `tools/list`. */
@@ -16,7 +15,6 @@ export interface Listing {
 export interface Tools {
   /** Returns the tool of this name; undefined when the list does not have it. */
   of(name: string): Listed | undefined
-  names(): Iterable<string>
 }
 
 /** A list, to which pages are still added. */
@@ -28,8 +26,6 @@ export interface List extends Tools {
 export interface Listed {
   /** The digest of the whole tool; undefined when there is no canonical form, or when two tools have the same name. */
   readonly digest: string | undefined
-  /** Returns true when the digest of a contract is the tool's, by the parts of the tool that it covers. */
-  fits(digest: string): boolean
   /** The digest when the server first listed the tool. */
   readonly first: string | undefined
 }
@@ -43,18 +39,17 @@ export function createListing(): Listing {
   return {
     begin: () => {
       const number = ++begun
-      const found = new Map<string, Digests | undefined>()
+      const found = new Map<string, string | undefined>()
       const tools: Tools = {
-        of: (name) => (found.has(name) ? listed(found.get(name), first.get(name)) : undefined),
-        names: () => found.keys(),
+        of: (name) => (found.has(name) ? { digest: found.get(name), first: first.get(name) } : undefined),
       }
       return {
         ...tools,
         learn: (page) => {
           for (const tool of toolsIn(page)) {
-            const digests = found.has(tool.name) ? undefined : digestsOf(tool)
-            found.set(tool.name, digests)
-            if (!first.has(tool.name)) first.set(tool.name, digests?.whole)
+            const digest = found.has(tool.name) ? undefined : digestOf(tool)
+            found.set(tool.name, digest)
+            if (!first.has(tool.name)) first.set(tool.name, digest)
           }
           const { nextCursor } = page
           if (typeof nextCursor === 'string') return nextCursor
@@ -78,28 +73,12 @@ function toolsIn({ tools }: JsonObject): NamedTool[] {
   return list.filter((tool): tool is NamedTool => isObject(tool) && typeof tool['name'] === 'string')
 }
 
-interface Digests {
-  readonly whole: string
-  /** The digest of the parts that older versions covered. */
-  readonly parts: string
-}
-
-function listed(digests: Digests | undefined, first: string | undefined): Listed {
-  const fits = (digest: string): boolean =>
-    digests !== undefined && digest === (coversParts(digest) ? digests.parts : digests.whole)
-  return { digest: digests?.whole, first, fits }
-}
-
-function digestsOf(tool: JsonObject): Digests | undefined {
+function digestOf(tool: JsonObject): string | undefined {
   try {
-    return { whole: wholeDigest(sha256(tool)), parts: sha256(describedTool(tool)) }
+    return createHash('sha256')
+      .update(canonicalJson(tool as Payload))
+      .digest('hex')
   } catch {
     return undefined
   }
-}
-
-function sha256(part: JsonObject): string {
-  return createHash('sha256')
-    .update(canonicalJson(part as Payload))
-    .digest('hex')
 }

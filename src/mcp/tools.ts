@@ -3,7 +3,6 @@ import { type Client, NotExecuted, type ResolvedTool } from '@countersign/sdk'
 import { messageOf, orAborted, withRetry } from '@countersign/sdk/runtime'
 import { createListing, type List, type Listed, type Listing, type Tools } from './listing.ts'
 import { type Id, objectIn } from './message.ts'
-import { otherToolOf } from './old-names.ts'
 
 /**
  * Finds the contract that judges a call of a server's tool (docs/agent-side.md). The contract's `source` names the
@@ -107,7 +106,7 @@ async function contractOf(state: State, name: string, about: About): Promise<str
   const contract = await contractFor(state, name, about.signal)
   if (contract === undefined)
     throw new NotExecuted('unknown_tool', `the gateway does not let this agent use ${state.prefix}${name}`)
-  const why = objectionTo(state, name, contract, tools)
+  const why = objectionTo(name, contract, tools)
   if (why === undefined) return contract.name
   report(state, { name, digest: tools.of(name)?.digest, why })
   throw new NotExecuted('unknown_tool', why)
@@ -221,12 +220,11 @@ async function contracts(
 }
 
 /** Returns the reason why the contract must not judge a call of the tool; undefined when it may judge the call. */
-function objectionTo(state: State, name: string, { source }: ResolvedTool, tools: Tools): string | undefined {
+function objectionTo(name: string, { source }: ResolvedTool, tools: Tools): string | undefined {
   const listed = tools.of(name)
   if (listed === undefined) return `the server does not list \`${name}\``
-  if (source === undefined) return sinceFirst(name, listed) ?? ofTwin(state, name, tools)
-  if (source.digest === undefined) return sinceFirst(name, listed)
-  return listed.fits(source.digest)
+  if (source?.digest === undefined) return sinceFirst(name, listed)
+  return listed.digest === source.digest
     ? undefined
     : `the server's tool \`${name}\` differs from the tool for which its contract was made: read the difference and accept it with \`countersign import mcp --update\``
 }
@@ -239,14 +237,6 @@ function sinceFirst(name: string, { digest, first }: Listed): string | undefined
   return digest !== undefined && digest === first
     ? undefined
     : `the server's tool \`${name}\` has changed since this proxy started: check it, and start the proxy again`
-}
-
-function ofTwin({ prefix, server }: State, name: string, tools: Tools): string | undefined {
-  const twin = otherToolOf(name, tools.names(), prefix)
-  return (
-    twin &&
-    `the contract does not say whether it is for \`${name}\` or for \`${twin}\`, which an earlier import gave the same name. Import the tools again with \`countersign import mcp --update\`, or give the contract \`source: { server: ${server}, name: ... }\``
-  )
 }
 
 /**
@@ -278,7 +268,7 @@ function whyRefused(
   const contract =
     known.find(({ source }) => source?.server === server && source.name === name) ??
     known.find((one) => one.name === prefix + name && one.source === undefined)
-  if (contract !== undefined) return objectionTo(state, name, contract, page)
+  if (contract !== undefined) return objectionTo(name, contract, page)
   const listed = page.of(name)
   return listed && sinceFirst(name, listed)
 }

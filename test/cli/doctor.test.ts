@@ -58,7 +58,7 @@ function examine(args: readonly string[] = [], env: Record<string, string> = {})
 
 /** The level of the Node.js that runs the tests: some versions have a lenient parser, which is a warning. */
 const NODE = lookAtNode(process.versions).level
-const FINE = NODE === 'ok' ? /^fine, 0 warnings$/m : /^fine, 1 warning$/m
+const FINE = NODE === 'ok' ? /^fine$/m : /^no errors, 1 warning$/m
 
 /** Errors and warnings, except those about Node.js, and the exit code of the command. */
 async function wrong(

@@ -24,7 +24,7 @@ const inDirectory = (...args: string[]) => runCli(args, { cwd: directory })
 describe('countersign check', () => {
   it('exits 0 and prints how much it checked', async () => {
     const { code, out } = await inDirectory('check')
-    expect(out).toMatch(/^fine: \d+ tools, \d+ rules, \d+ tests passed, 0 warnings, revision [0-9a-f]{12}\n$/)
+    expect(out).toMatch(/^fine: \d+ tools, \d+ rules, \d+ tests passed, revision [0-9a-f]{12}\n$/)
     expect(code).toBe(0)
   })
 

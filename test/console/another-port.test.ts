@@ -217,7 +217,7 @@ describe('single sign-on beside a hostile server on another port', () => {
     const page = await console_.open()
     await page.goto(`${console_.world.url}/console/`)
     await page.getByRole('button', { name: /^Sign in with / }).click()
-    await page.getByRole('heading', { name: 'Queue' }).waitFor()
+    await page.getByRole('heading', { name: 'Queue', exact: true }).waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
     return page
   }

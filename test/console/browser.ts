@@ -7,7 +7,8 @@ import { type Held, openWorld, type World, type WorldOptions } from '../gateway-
 
 /**
  * The console in a real Chromium, on a whole gateway in this process. Every page is watched: a forbidden act of a page
- * fails the file at its end.
+ * fails the file at its end. No test may depend on the fonts of a machine: run them with FONTCONFIG_FILE, a file of
+ * fontconfig that has only Noto, or only DejaVu.
  */
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -115,7 +116,7 @@ export class Console {
     const page = await this.open(look)
     await page.goto(`${this.world.url}/console/#/sign-in/${await this.world.link(reviewer)}`)
     await page.getByRole('button', { name: 'Sign in with this link' }).click()
-    await page.getByRole('heading', { name: 'Queue' }).waitFor()
+    await page.getByRole('heading', { name: 'Queue', exact: true }).waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
     await page.locator('section[aria-label="Waiting threads"][aria-busy="false"]').waitFor()
     return page

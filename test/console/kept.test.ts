@@ -110,7 +110,7 @@ describe('who listens', () => {
 
   it('focuses a heading where the thread does not exist', async () => {
     await visit(ann, console_.world, 'queue')
-    await ann.getByRole('heading', { name: 'Queue' }).waitFor()
+    await ann.getByRole('heading', { name: 'Queue', exact: true }).waitFor()
     await visit(ann, console_.world, 'thread/thr_nothing')
     await ann.getByRole('alert').getByText('Nothing has this address').waitFor()
     expect(await ann.evaluate(() => document.activeElement?.tagName)).toBe('H1')

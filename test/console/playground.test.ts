@@ -101,7 +101,7 @@ describe('the playground', () => {
     await callOf(ann).fill('{"tool_name":"no.such"}')
     await decided(ann, 'reject')
     await visit(ann, console_.world, 'queue')
-    await ann.getByRole('heading', { name: 'Queue' }).waitFor()
+    await ann.getByRole('heading', { name: 'Queue', exact: true }).waitFor()
     await open(ann, '')
     expect(await callOf(ann).inputValue()).toBe('{"tool_name":"no.such"}')
     await decided(ann, 'reject')

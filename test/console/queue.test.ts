@@ -41,7 +41,7 @@ describe('signing in', () => {
     expect(page.url()).not.toContain(token)
     expect(await axe(page)).toEqual([])
     await button.click()
-    await page.getByRole('heading', { name: 'Queue' }).waitFor()
+    await page.getByRole('heading', { name: 'Queue', exact: true }).waitFor()
     expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]))).not.toContain('csl_')
   })
 
@@ -70,7 +70,7 @@ describe('signing in', () => {
     await page.getByRole('alert').waitFor()
     expect(await page.getByText('Your session has ended').count()).toBe(0)
     await page.getByRole('button', { name: 'Continue as Cat Cox' }).click()
-    await page.getByRole('heading', { name: 'Queue' }).waitFor()
+    await page.getByRole('heading', { name: 'Queue', exact: true }).waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
   })
 

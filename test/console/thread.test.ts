@@ -388,7 +388,7 @@ describe('meanwhile', () => {
     await page.getByText('Your session has ended').waitFor()
     await visit(page, console_.world, `sign-in/${await console_.world.link('cat')}`)
     await page.getByRole('button', { name: 'Sign in with this link' }).click()
-    await page.getByRole('heading', { name: 'Queue' }).waitFor()
+    await page.getByRole('heading', { name: 'Queue', exact: true }).waitFor()
     await console_.show(page, one)
     const text = page.getByRole('textbox', { name: 'Comment' })
     expect(await text.inputValue()).toBe('Half a sentence')
@@ -413,13 +413,13 @@ describe('meanwhile', () => {
     await page.getByText('Your session has ended').waitFor()
     await visit(page, console_.world, `sign-in/${await console_.world.link('cat')}`)
     await page.getByRole('button', { name: 'Sign in with this link' }).click()
-    await page.getByRole('heading', { name: 'Queue' }).waitFor()
+    await page.getByRole('heading', { name: 'Queue', exact: true }).waitFor()
     const heard = page.waitForResponse((response) => response.status() === 401)
     await answerLate()
     await heard
     // two frames: whatever the answer brings about is drawn by then
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
-    expect(await page.getByRole('heading', { name: 'Queue' }).count()).toBe(1)
+    expect(await page.getByRole('heading', { name: 'Queue', exact: true }).count()).toBe(1)
     expect(await page.getByText('Your session has ended').count()).toBe(0)
   })
 

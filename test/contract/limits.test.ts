@@ -64,7 +64,7 @@ const MEANING: Readonly<Record<keyof typeof LIMITS, readonly [unit: string, mean
     STREAMS_PER_REVIEWER: ['streams', 'of changes, open for one reviewer on one instance', '429'],
     STREAMS: ['streams', 'of changes, open on one instance', '429'],
     WEBHOOKS: ['webhooks', 'of one tenant', '409'],
-    FREEZES: ['names', 'of agents and tools of one tenant that were ever frozen', '409'],
+    FREEZES: ['names', 'of agents, tools and reviewers of one tenant that were ever frozen', '409'],
     FREEZE_REASON_CHARS: ['characters', 'the reason of a freeze', '400'],
     LEGAL_HOLDS: ['legal holds', 'in force of one tenant', '409'],
     LEGAL_HOLD_REASON_CHARS: ['characters', 'the reason of a legal hold', '400'],

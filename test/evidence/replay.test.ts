@@ -159,6 +159,8 @@ const used = (details: JsonObject): Parameters<typeof decided>[2] => ({
 })
 const COMMENT = { details: { comment: 'why?', via: 'key' } }
 /** No policy was asked. */
+const resumed = (by = 'gateway:freeze'): JsonObject =>
+  record('review.resumed', { by, details: { risk: 'low' } })
 const FROZEN = decided('reject', ['frozen'], { details: { policy: 'none', rules: [] } })
 /** By a rule that had not fired before. */
 const REJECTED_REVISION = revised(ASKED, { details: { verdict: 'reject', by: ['q'], rules: ['q'] } })
@@ -310,6 +312,20 @@ const POSSIBLE: readonly [string, JsonObject[]][] = [
     ],
   ],
   ['frozen while it waited', [pending(), freeze(1, { tool: 'pay' }), frozen('pending_review')]],
+  [
+    'approved, and waiting again after a freeze of its reviewer',
+    [
+      ...APPROVED,
+      freeze(1, { reviewer: 'ann' }),
+      resumed(),
+      freeze(2, { reviewer: 'ann' }, 'ended'),
+      voted(ANN),
+      approved(ANN, ['ann', 'ann']),
+      minted(),
+      redeemed(),
+    ],
+  ],
+  ['approved, and waiting again after a withdrawal', [...APPROVED, resumed('gateway:policies')]],
   ['withdrawn while it waited', [pending(), voted(ANN, 'approve'), withdrawn('pending_review')]],
   ['withdrawn by time', [pending(), withdrawn('pending_review', { by: TIMER })]],
   ['withdrawn with its proof', [...APPROVED, minted(), withdrawn('approved'), refused('invalid')]],
@@ -574,6 +590,12 @@ const OF_SYSTEM = [
   }),
   record('policy.loaded', { ...plain, tenant: '_system', by: 'gateway:policies' }),
   record('policy.failed', { ...plain, tenant: '_system', by: 'gateway:policies' }),
+  record('policy.withdrawn', {
+    ...plain,
+    tenant: '_system',
+    by: 'gateway:policies',
+    details: { revision: 'r', directory: 'd', reviewers: 2, agents: 0 },
+  }),
   record('evidence.read', {
     ...plain,
     tenant: '_system',
@@ -1269,6 +1291,27 @@ describe('an impossible history', () => {
       'an end by no freeze',
       [pending(), freeze(1, { tool: 'other' }), frozen('pending_review')],
       'no freeze has hit its thread',
+    ],
+    [
+      'a redemption by the vote of a frozen reviewer',
+      [...APPROVED, minted(), freeze(1, { reviewer: 'ann' }), redeemed()],
+      '0 approved, but 1 must approve',
+    ],
+    [
+      'a proof by a vote that a freeze voided, after its end',
+      [...APPROVED, freeze(1, { reviewer: 'ann' }), freeze(2, { reviewer: 'ann' }, 'ended'), minted()],
+      '0 approved, but 1 must approve',
+    ],
+    [
+      'a vote of a frozen reviewer',
+      [pending(), freeze(1, { reviewer: 'ann' }), voted(ANN)],
+      '`ann` was frozen then',
+    ],
+    ['a wait again without a freeze', [...APPROVED, resumed()], 'no reviewer of its approval was frozen'],
+    [
+      'a wait again after its proof was collected',
+      [...APPROVED, minted(), freeze(1, { reviewer: 'ann' }), resumed()],
+      'its approval had been collected',
     ],
     ['a freeze that is missing', [freeze(2)], 'it is freeze 2, but 1 is due'],
     [

@@ -56,7 +56,7 @@ export interface GatewayOptions {
   /** False when the gateway is expected to listen without becoming ready. */
   readonly ready?: boolean
   readonly through?: readonly string[]
-  /** The program: this build, or an earlier one (test/earlier-build.ts). */
+  /** The program; this build without it. */
   readonly main?: string
 }
 

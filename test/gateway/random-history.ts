@@ -95,7 +95,14 @@ export async function playHistory(world: World, seed: number, steps: number): Pr
   }
   const freeze = async (): Promise<void> => {
     if (below(2) > 0) return
-    const scope = one([{ agent: 'other' }, { tool: 'hold' }, { tool: 'pay' }, {}]) as object
+    const scope = one([
+      { agent: 'other' },
+      { tool: 'hold' },
+      { tool: 'pay' },
+      { reviewer: 'ann' },
+      { reviewer: 'eve' },
+      {},
+    ]) as object
     const body = { tenant: 'acme', reason: 'random', ...scope }
     await world.admin('POST', 'freeze', { body })
     if (below(4) === 0) await world.due()

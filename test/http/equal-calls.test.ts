@@ -1,9 +1,5 @@
 // @store each, in the soak
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Thread } from '../../src/domain/thread.ts'
-import { heldKey } from '../../src/gateway/thread/equal-calls.ts'
-import { put, read } from '../../src/gateway/core/records.ts'
-import { transact } from '../../src/gateway/core/transact.ts'
 import type { ThreadSummary } from '../../src/contract/reviewer.ts'
 import type { WebhookSecret } from '../../src/contract/webhook.ts'
 import { type Agent, held, MINUTE, openWorld, type Reviewer, SECOND, type World } from '../gateway-fixture.ts'
@@ -106,20 +102,6 @@ describe('equal calls of one agent, task and tool', () => {
       })
       expect([end, told.length]).toEqual([end, end === 'decided' ? 2 : 3])
     }
-  })
-
-  it('equal calls are announced after an earlier version ended the first and left its record', async () => {
-    const { deps } = world.app
-    const first = await held(bot, PROPOSAL, 'left')
-    const key = heldKey((await read(deps.store, 'acme', 'thread', first.thread))?.value as Thread) as string
-    await ann.vote(first.thread, { decision: 'reject', revision: 1 })
-    const writes = [put('asked', key, { thread_id: first.thread })]
-    await transact(deps, 'acme', () => Promise.resolve({ answer: undefined, writes }))
-    const told = await toldOf('chat', async () => {
-      await held(bot, PROPOSAL, 'left')
-      await held(bot, PROPOSAL, 'left')
-    })
-    expect(told).toHaveLength(1)
   })
 
   it('equal calls share one reminder, made for the oldest that still waits', async () => {

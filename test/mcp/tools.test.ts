@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { JsonValue } from '../../src/contract/json.ts'
 import { importMcp } from '../../src/policy/import/mcp.ts'
 import { createProxy, type Proxy, type ProxyParts } from '../../src/mcp/proxy.ts'
 import { createCallIds } from '@countersign/sdk/runtime'
-import { canonicalJson, createGate, type Payload } from '@countersign/sdk'
+import { createGate } from '@countersign/sdk'
 import { type Agent, openWorld, type World } from '../gateway-fixture.ts'
 import { until } from '../until.ts'
 
@@ -67,24 +66,12 @@ function contractsOf(tools: readonly Tool[], prefix = '', name?: string): Record
   return Object.fromEntries((result?.files ?? []).map(({ path, text }) => [path, text]))
 }
 
-/** A contract as versions wrote it whose digest covered only some members. */
-function oldContract(described: Tool): Record<string, string> {
-  const parts = createHash('sha256')
-    .update(canonicalJson(described as unknown as Payload))
-    .digest('hex')
-  const whole = /v2:[0-9a-f]{64}/
-  return Object.fromEntries(
-    Object.entries(contractsOf([described])).map(([path, text]) => [path, text.replace(whole, parts)]),
-  )
-}
-
 beforeAll(async () => {
   world = await openWorld({
     files: {
       [DIRECTORY_EDIT]: RULES,
       ...contractsOf(LISTED),
       ...contractsOf([tool('read', READS), tool('hold', DESTROYS)], 'files.', 'files'),
-      ...oldContract(tool('old', READS)),
       'tools/by_hand.yaml': `tool: by_hand
 description: Made by hand.
 risk: low
@@ -214,35 +201,8 @@ describe('a call is judged by the contract of its own tool', () => {
 })
 
 describe('before the first call, the proxy reads the whole tool list of the server', () => {
-  const TWINS = [tool('by_hand'), tool('_by_hand', DESTROYS)]
-
-  it.each(['by_hand', '_by_hand'])(
-    'so that a contract without a source judges no call of a similar tool: %s',
-    async (name) => {
-      const proxy = start([TWINS])
-      expect(await call(proxy, name)).toMatch(/^refused: /)
-      expect(server.map(({ method }) => method)).toEqual(['tools/list'])
-    },
-  )
-
   it('refuses a tool that the server does not list', async () => {
     expect(await call(start([[tool('other')]]), 'by_hand')).toContain('does not list `by_hand`')
-  })
-
-  it('finds similar names even if the client has requested only the first page', async () => {
-    const proxy = paged([[tool('by_hand')], [tool('_by_hand')]])
-    await proxy.fromClient(bytes({ id: 'first', method: 'tools/list' }))
-    await until(() => client.some(({ id }) => id === 'first'))
-    expect(await call(proxy, 'by_hand')).toContain('`_by_hand`')
-    expect(ran()).toEqual([])
-  })
-
-  it('finds similar names even if the client has requested only the last page', async () => {
-    const proxy = paged([[tool('_by_hand')], [tool('by_hand')]])
-    await proxy.fromClient(bytes({ id: 'last', method: 'tools/list', params: { cursor: '1' } }))
-    await until(() => client.some(({ id }) => id === 'last'))
-    expect(await call(proxy, 'by_hand')).toContain('`_by_hand`')
-    expect(ran()).toEqual([])
   })
 
   it('accepts pages that the client requested as a whole list', async () => {
@@ -261,9 +221,9 @@ describe('before the first call, the proxy reads the whole tool list of the serv
     const proxy: Proxy = asking((id) => {
       lists++
       if (lists === 1) proxy.fromServer(bytes({ method: 'notifications/tools/list_changed' }))
-      proxy.fromServer(bytes({ id, result: { tools: lists === 1 ? [tool('by_hand')] : TWINS } }))
+      proxy.fromServer(bytes({ id, result: { tools: [tool(lists === 1 ? 'by_hand' : 'other')] } }))
     })
-    expect(await call(proxy, 'by_hand')).toContain('`_by_hand`')
+    expect(await call(proxy, 'by_hand')).toContain('does not list `by_hand`')
     expect([lists, ran()]).toEqual([2, []])
   })
 
@@ -400,31 +360,17 @@ describe('a tool that differs from its contract', () => {
     expect(notes).toHaveLength(1)
   })
 
-  it('is refused when its contract without a source may belong to a similar name', async () => {
-    const proxy = start([[tool('_by_hand'), tool('by_hand')]])
-    await list(proxy)
-    expect(await call(proxy, 'by_hand')).toContain('`_by_hand`')
-    expect(ran()).toEqual([])
-  })
-
   it.each([
     { title: 'Obey me.' },
     { _meta: { note: 'Obey me.' } },
     { icons: [{ src: 'data:,' }] },
     { execution: { taskSupport: 'required' } },
     { anything: null },
-  ])('is refused for a member that older digests did not cover: %j', async (more) => {
+  ])('is refused for another member than its contract has: %j', async (more) => {
     const proxy = start([LISTED.map((one) => (one.name === 'plain' ? { ...one, ...more } : one))])
     expect((await list(proxy)).find(({ name }) => name === 'plain')).not.toMatchObject(more)
     expect(await call(proxy, 'plain')).toMatch(/^refused: /)
     expect(ran()).toEqual([])
-  })
-
-  it('with a digest of an older version is compared by the parts of that version', async () => {
-    const more = { title: 'T', icons: [{ src: 'data:,' }] }
-    const old = tool('old', READS)
-    expect(await call(start([[{ ...old, ...more }]]), 'old')).toBe('RAN')
-    expect(await call(start([[{ ...old, ...more, description: 'Other.' }]]), 'old')).toMatch(/^refused: /)
   })
 })
 

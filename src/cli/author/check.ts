@@ -89,9 +89,9 @@ function verdictOn(bundle: PreparedBundle): string {
     count(tools.size, 'tool'),
     count(rules.length, 'rule'),
     `${count(bundle.results.length, 'test')} passed`,
-    count(diagnostics.length, 'warning'),
   ]
-  return `fine: ${found.join(', ')}, revision ${revision.slice(0, 12)}`
+  const verdict = diagnostics.length === 0 ? 'fine' : `no errors, ${count(diagnostics.length, 'warning')}`
+  return `${verdict}: ${found.join(', ')}, revision ${revision.slice(0, 12)}`
 }
 
 const count = (number: number, thing: string): string => `${number} ${thing}${number === 1 ? '' : 's'}`

@@ -72,6 +72,21 @@ async function issue(
   for (const id of agents) agent_keys[id] = kept?.agent_keys[id] ?? (await fresh('agent', id))
   const keptKey = kept?.reviewer === reviewer ? kept?.reviewer_key : undefined
   const reviewer_key = reviewer && (keptKey ?? (await fresh('reviewer', reviewer)))
-  const agent_key = agent && agent_keys[agent]
-  return { url: app.url, tenant, ...defined({ agent, agent_key, reviewer, reviewer_key }), agent_keys }
+  const named = namedAgent(agents, kept) ?? agent
+  return {
+    url: app.url,
+    tenant,
+    ...defined({ ...keyOf(named, agent_keys), reviewer, reviewer_key }),
+    agent_keys,
+  }
 }
+
+/** The agent that the file names already: programs and tutorials read its `agent_key`. */
+const namedAgent = (agents: readonly string[], kept?: DemoCredentials): string | undefined =>
+  agents.find((id) => id === kept?.agent)
+
+const keyOf = (
+  agent: string | undefined,
+  keys: DemoCredentials['agent_keys'],
+): Partial<Record<'agent' | 'agent_key', string | undefined>> =>
+  agent === undefined ? {} : { agent, agent_key: keys[agent] }

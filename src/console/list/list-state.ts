@@ -32,10 +32,13 @@ export function createList<
 >({ items, id }: Listed<T, Page>) {
   const state = signal<ListState<T>>(NOTHING)
   let asked = 0
+  /** The number of items that the running request shall reach. */
+  let wanted = 0
 
   /** Continues from `loaded` until the list has `enough` items, or until its end. */
   async function read(address: Address, loaded: Loaded<T>, enough: number): Promise<void> {
     const mine = ++asked
+    wanted = enough
     let { items: all, cursor, unreadable } = loaded
     do {
       const answer = await get<Page>(pageOf(address, enough - all.length, cursor))
@@ -57,13 +60,15 @@ export function createList<
     return [...before, ...next.filter((one) => !known.has(id(one)))]
   }
 
+  const loadedOrWanted = (): number => Math.max(state.value.items.length, state.value.loading ? wanted : 0)
+
   return {
     state,
     /**
      * Loads from the start. The old items remain until the answer arrives. For the same address, the list loads as many
-     * items as before.
+     * items as before, or as an unanswered `more` asked for.
      */
-    load: (address: Address, enough = state.value.items.length): Promise<void> => {
+    load: (address: Address, enough = loadedOrWanted()): Promise<void> => {
       const same = address === state.value.address
       state.value = same ? { ...state.value, loading: true } : { ...NOTHING, address }
       return read(address, NOTHING, enough)
@@ -72,7 +77,7 @@ export function createList<
       const { address } = state.value
       if (address === undefined) return Promise.resolve()
       state.value = { ...state.value, loading: true }
-      return read(address, state.value, state.value.items.length + 1)
+      return read(address, state.value, state.value.items.length + PAGE)
     },
   }
 }

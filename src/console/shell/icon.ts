@@ -6,6 +6,8 @@ const MOST = 99
 
 let plain: string | undefined
 let drawn: string | undefined
+/** The number that was asked for last: a drawing may end after a later one. */
+let latest: number | undefined
 
 /** Shows a number in the icon; none for zero. */
 export function badge(count: string | undefined): void {
@@ -13,10 +15,11 @@ export function badge(count: string | undefined): void {
   if (link === null) return
   plain ??= link.href
   const number = Number.parseInt(count ?? '0', 10)
+  latest = number
   if (number === 0) link.href = plain
   else
     canvasWith(number > MOST ? `${MOST}` : `${number}`)?.toBlob((blob) => {
-      if (blob === null) return
+      if (blob === null || number !== latest) return
       if (drawn !== undefined) URL.revokeObjectURL(drawn)
       link.href = drawn = URL.createObjectURL(blob)
     })

@@ -32,8 +32,6 @@ export interface Deps {
   readonly scheduled: Map<string, number>
   /** The thread at which the next deletion of ended threads continues, by tenant; undefined for the oldest. */
   readonly forgetting: Map<string, IndexEntry | undefined>
-  /** The last comparison of each tenant's queue with its waiting threads, ms since 1970 (jobs/requeue.ts). */
-  readonly requeued: Map<string, number>
   /**
    * Threads that agents polled, by their id. Every poll reads the thread's version, and parses only a changed thread.
    */

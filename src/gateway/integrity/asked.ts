@@ -5,37 +5,28 @@ import { fault, type PartCheck } from './part.ts'
 
 /**
  * G16: reviewers were notified of the first of equal waiting calls. Such a record with the wrong thread would suppress
- * the notification of the next equal call. The record of a call that ended does not: earlier versions leave it.
+ * the notification of the next equal call.
  */
 export function checkAsked(): PartCheck {
   const named = new Map<string, string>()
   /** The first of equal calls, by their common key. */
   const first = new Map<string, string>()
-  const ended = new Set<string>()
   return {
     record(type, id, value) {
       if (type === 'asked') named.set(id, (value as { thread_id: string }).thread_id)
       if (type !== 'thread') return []
       const thread = value as Thread
       const key = heldKey(thread)
-      if (key === undefined) ended.add(thread.thread_id)
-      // threads without a heading are older than these records
-      if (key !== undefined && thread.repeats !== true && thread.heading !== undefined)
-        first.set(key, thread.thread_id)
+      if (key !== undefined && thread.repeats !== true) first.set(key, thread.thread_id)
       return []
     },
-    end: () => [...faultsOf(named, { first, ended })],
+    end: () => [...faultsOf(named, first)],
   }
 }
 
-interface Calls {
-  readonly first: ReadonlyMap<string, string>
-  readonly ended: ReadonlySet<string>
-}
-
-function* faultsOf(named: ReadonlyMap<string, string>, { first, ended }: Calls): Iterable<Fault> {
+function* faultsOf(named: ReadonlyMap<string, string>, first: ReadonlyMap<string, string>): Iterable<Fault> {
   for (const [key, thread] of named)
-    if (first.get(key) !== thread && !(ended.has(thread) && !first.has(key)))
+    if (first.get(key) !== thread)
       yield fault(
         'G16',
         `thread \`${thread}\` is recorded as the first of its equal waiting calls, but is not`,

@@ -154,7 +154,8 @@ export function checkFreezes(): PartCheck {
         return freezes.filter((one) => one.epoch > epoch).map((one) => ahead('a freeze', one.epoch, epoch))
       }
       if (type !== 'thread') return []
-      const { freeze_epoch = 0 } = value as Thread
+      const { freeze_epoch: opened = 0, votes } = value as Thread
+      const freeze_epoch = Math.max(opened, ...votes.map((vote) => vote.freeze_epoch ?? 0))
       return freeze_epoch > reached ? [ahead(`thread \`${id}\``, freeze_epoch, reached)] : []
     },
   }

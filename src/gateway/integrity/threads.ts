@@ -16,9 +16,15 @@ import { writeThread } from '../thread/thread-records.ts'
 const QUEUE_BY = 'queue-by/'
 
 const OF_THREADS: readonly string[] = [INDEX.threads, INDEX.due]
-/** An earlier version makes none of these entries, and keeps their scores. */
-const OF_VOTES = [INDEX.voted(''), INDEX.decided('')]
-const FAMILIES = [INDEX.status(''), INDEX.pending(''), INDEX.queue(''), QUEUE_BY, 'task/', ...OF_VOTES]
+const FAMILIES = [
+  INDEX.status(''),
+  INDEX.pending(''),
+  INDEX.queue(''),
+  QUEUE_BY,
+  'task/',
+  INDEX.voted(''),
+  INDEX.decided(''),
+]
 
 interface Revisions {
   count: number
@@ -84,23 +90,19 @@ const MARKED = 'mark'
 /** The position of an entry. All marks of a thread count as one. */
 function placeOf({ index, score, member }: MemberEntry): { thread: string; text: string } | undefined {
   if (OF_THREADS.includes(index) || FAMILIES.some((family) => index.startsWith(family)))
-    return { thread: threadOfMember(member), text: `${isOfVotes(index) ? 0 : score} ${index}` }
+    return { thread: threadOfMember(member), text: `${score} ${index}` }
   const evidence = INDEX.evidence('')
   return index.startsWith(evidence) ? { thread: index.slice(evidence.length), text: MARKED } : undefined
 }
 
 function comparePlaces(thread: Thread, found: readonly string[]): Fault[] {
   const written = writeThread(undefined, thread, { at: 0, evidence: [] })
-  // an earlier version neither makes nor removes places in the queue: the timer does so (src/gateway/jobs/requeue.ts)
-  const isQueued = thread.status === 'pending_review' && found.some(isOfQueue)
-  const counts = (place: string): boolean => isQueued || !isOfQueue(place)
-  const expected = [...written.writes, ...listThread(thread)].flatMap(placeWritten).filter(counts)
-  const left = new Set(found.filter(counts))
+  const expected = [...written.writes, ...listThread(thread)].flatMap(placeWritten)
+  const left = new Set(found)
   const missing: string[] = []
   for (const place of expected) {
     const stands = place.endsWith(` ${INDEX.due}`) ? leased(place, found) : place
-    if ((stands === undefined || !left.delete(stands)) && !isOfVotes(place.replace(/^\S+ /, '')))
-      missing.push(place)
+    if (stands === undefined || !left.delete(stands)) missing.push(place)
   }
   const id = thread.thread_id
   return [
@@ -117,10 +119,6 @@ function comparePlaces(thread: Thread, found: readonly string[]): Fault[] {
   ]
 }
 
-const isOfVotes = (index: string): boolean => OF_VOTES.some((family) => index.startsWith(family))
-
-const isOfQueue = (place: string): boolean => /^\S+ queue(?:-by)?\//.test(place)
-
 /**
  * The position of a leased entry. The position is later than the due time until the timer has finished or the lease
  * ends.
@@ -134,7 +132,7 @@ function placeWritten(write: Write): string[] {
   if (write.op === 'mark') return [MARKED]
   // other entries in that index belong to counters, not to the thread
   const isOwn = write.op === 'index' && write.to !== undefined && write.index !== INDEX.purge
-  return isOwn ? [`${isOfVotes(write.index) ? 0 : write.to} ${write.index}`] : []
+  return isOwn ? [`${write.to} ${write.index}`] : []
 }
 
 function listOf(places: readonly string[]): string {

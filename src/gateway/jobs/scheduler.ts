@@ -21,7 +21,6 @@ import { endWhenOver, unlist } from '../auth/sessions.ts'
 import { beginForgetting, forgetThreads } from './forget-threads.ts'
 import { resumeErasure } from './erasing.ts'
 import { forgetDisclosures } from './forget-disclosures.ts'
-import { requeue } from './requeue.ts'
 import { sweepFrozen } from './sweep-frozen.ts'
 import { listTenants } from '../core/tenants.ts'
 import { writeThread } from '../thread/thread-records.ts'
@@ -66,7 +65,6 @@ export async function runDue(deps: Deps, stop?: AbortSignal): Promise<number> {
   for (const tenant of await listTenants(deps)) {
     for (const due of DUE) await attempt(() => runIndex(own, tenant, due, stop))
     await attempt(() => beginForgetting(own, tenant))
-    await attempt(() => requeue(own, tenant))
   }
   // evidence of the gateway itself has disclosures too
   await attempt(() => beginForgetting(own, SYSTEM))

@@ -56,24 +56,22 @@ interface FirstAsked {
 
 /**
  * Marks one of several simultaneous equal calls as the first. The record of the first call exists while that call
- * waits. During a rolling upgrade, an earlier version ends calls without removing their records; such a record is
- * replaced.
+ * waits.
  */
 export async function askFirst(deps: Deps, thread: Thread): Promise<FirstAsked> {
   const key = keyOf(thread)
   const known = await read(deps.store, thread.tenant, 'asked', key)
   const guards = [unchanged('asked', key, known)]
-  const first = known && (await read(deps.store, thread.tenant, 'thread', known.value.thread_id))
-  if (first !== undefined && heldKey(first.value) === key) return { repeats: true, guards, writes: [] }
+  if (known !== undefined) return { repeats: true, guards, writes: [] }
   return { repeats: false, guards, writes: [put('asked', key, { thread_id: thread.thread_id })] }
 }
 
 /**
  * Removes the record of the first call when its thread ends or is revised. Reviewers are then notified of the next
- * equal call. A thread without a heading is older than these records, so the record belongs to a newer thread.
+ * equal call.
  */
 export function askedNoMore(before: Thread | undefined, after: Thread): Write[] {
-  if (before?.heading === undefined || before.repeats === true) return []
+  if (before === undefined || before.repeats === true) return []
   return isAsked(before) && !isAsked(after) ? [remove('asked', keyOf(before))] : []
 }
 

@@ -159,9 +159,12 @@ function eventOf(number: number, record: JsonObject, members: JsonObject): Recor
   if (DECISIONS.includes(type)) return decidedOf(record, members, { ...common, thread })
   if (type === 'review.approved') return { kind: 'approved', ...common, thread }
   if (type === 'approval.collected') return { kind: 'used', ...common, thread }
-  const unused = type === 'approval.revoked' || type === 'approval.released' || endedUnused(record, type)
+  const unused = GIVEN_BACK.includes(type) || endedUnused(record, type)
   return unused ? { kind: 'released', ...common, thread } : undefined
 }
+
+/** Records that reverse the charges of an approval. */
+const GIVEN_BACK = ['approval.revoked', 'approval.released', 'review.resumed']
 
 const ENDS = ['review.expired', 'review.frozen', 'review.withdrawn']
 

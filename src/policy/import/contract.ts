@@ -24,8 +24,6 @@ export interface ImportedFile extends BundleText {
   readonly effect: Effect
   /** The origin of a tool from an MCP server; otherwise absent. */
   readonly source?: ToolSource
-  /** The members of the server's tool that digests of older versions do not cover. */
-  readonly covered?: JsonObject
 }
 
 /** One tool of a foreign description. */
@@ -38,7 +36,6 @@ export interface ForeignTool extends Pick<SchemaImport, 'root' | 'rootPointer'> 
   readonly pointer: string
   readonly effect: Effect
   readonly source?: ToolSource
-  readonly covered?: JsonObject
 }
 
 /**
@@ -69,13 +66,13 @@ export function importTools(all: readonly ForeignTool[], { prefix, one }: Import
   }
   const paths = new Set<string>()
   const files = named.flatMap(({ tool, name }): ImportedFile[] => {
-    const { effect, source, covered, pointer } = tool
+    const { effect, source, pointer } = tool
     if (name !== `${prefix}${tool.name}`)
       notes.push({ pointer, message: `\`${readable(tool.name).slice(0, 80)}\` is called \`${name}\`` })
     const text = contractText(name, tool, createSchemaImport(tool, notes))
     const file = { path: `tools/${uniqueName(paths, name.replaceAll(/[:/]/g, '_'))}.yaml`, text }
     const problem = problemOf(file)
-    if (problem === undefined) return [{ ...file, tool: name, effect, ...defined({ source, covered }) }]
+    if (problem === undefined) return [{ ...file, tool: name, effect, ...defined({ source }) }]
     const message = `left out: its contract would not check: ${problem}`
     notes.push({ pointer, message, leftOut: readable(tool.name) })
     return []

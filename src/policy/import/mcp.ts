@@ -1,5 +1,5 @@
 import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
-import { serverOf, type ToolSource, undescribedTool, wholeDigest } from '../../contract/tool-source.ts'
+import { serverOf, type ToolSource } from '../../contract/tool-source.ts'
 import { digestOf } from '../../domain/digest.ts'
 import {
   importTools,
@@ -29,7 +29,7 @@ export function importMcp(
   const { server = serverOf(options.prefix) } = options
   const tools = placed.flatMap(({ tool, pointer }) =>
     isNamed(tool) && whyLeftOut(tool) === undefined
-      ? [{ ...foreign(tool, pointer), source: sourceOf(tool, server), covered: undescribedTool(tool) }]
+      ? [{ ...foreign(tool, pointer), source: sourceOf(tool, server) }]
       : [],
   )
   const lists = isObject(document)
@@ -75,7 +75,7 @@ const nameOf = (tool: JsonValue): string => (isNamed(tool) ? readable(tool.name)
 /** Returns the digest; undefined when a string has a lone surrogate and thus no canonical form. */
 function digestIn(tool: JsonObject): string | undefined {
   try {
-    return wholeDigest(digestOf(tool))
+    return digestOf(tool)
   } catch {
     return undefined
   }

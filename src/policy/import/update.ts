@@ -1,5 +1,4 @@
 import { isMap, parseDocument } from 'yaml'
-import { coversParts } from '../../contract/tool-source.ts'
 import { RISKS } from '../../domain/decision.ts'
 import type { BundleText } from '../bundle/check.ts'
 import { type Effect, type ImportedFile, problemOf } from './contract.ts'
@@ -26,7 +25,6 @@ interface Known {
   readonly tool: string | undefined
   readonly server: string | undefined
   readonly name: string | undefined
-  readonly digest: string | undefined
 }
 
 /** Updates contracts from a new import. Keeps the author's own parts: labels, sensitive fields, a higher risk. */
@@ -60,15 +58,7 @@ function updated(one: ImportedFile, known: readonly Known[], paths: Set<string>)
   if (text === own.file.text) return 'unchanged'
   const problem = problemOf(file)
   if (problem !== undefined) return { tool, because: `its contract would not check: ${problem}` }
-  const difference = [...differenceOf(own.file.text, text), ...newlyCovered(own, one)]
-  return { ...file, tool: own.tool ?? tool, difference }
-}
-
-/** Returns the members of the tool that the new digest covers, and the contract's digest does not. */
-function newlyCovered({ digest }: Known, { covered = {} }: ImportedFile): readonly string[] {
-  if (digest === undefined || !coversParts(digest)) return []
-  const members = Object.entries(covered).map(([member, value]) => `${member}: ${JSON.stringify(value)}`)
-  return [...members, 'every other member that the server adds'].map((one) => `+ the digest covers ${one}`)
+  return { ...file, tool: own.tool ?? tool, difference: differenceOf(own.file.text, text) }
 }
 
 function knownOf(file: BundleText): Known {
@@ -82,7 +72,6 @@ function knownOf(file: BundleText): Known {
     tool: text('tool'),
     server: text('source', 'server'),
     name: text('source', 'name'),
-    digest: text('source', 'digest'),
   }
 }
 

@@ -1,5 +1,7 @@
 // @store each
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { VoteResults } from '../../../src/contract/display.ts'
+import { displayedDigest } from '../../../src/domain/digest.ts'
 import { freeze } from '../../../src/gateway/admin/freeze.ts'
 import {
   type Agent,
@@ -42,11 +44,16 @@ const actAs = (by: Reviewer, what: string, reviewer: string): Promise<Answer<{ d
   call(`${world.url}/api/admin/${what}`, 'POST', { body: { ...REASON, reviewer }, headers: by.credentials() })
 /** Freezes ben on another instance between a verb's reads and its commit. */
 const freezeMeanwhile = (): void => {
-  overtaking.before = async () => {
-    overtaking.before = undefined
-    const by = { actor: { kind: 'admin', id: 'admin' } } as const
-    await freeze(elsewhere(world), by, { ...REASON, reviewer: 'ben' })
-  }
+  overtaking.before = freezeNow
+}
+const freezeNow = (): Promise<unknown> =>
+  freeze(elsewhere(world), { actor: { kind: 'admin', id: 'admin' } }, { ...REASON, reviewer: 'ben' })
+
+/** An entry of a vote on several calls, which saw every part. */
+async function seen(thread_id: string) {
+  const { parts, ...known } = (await ben.show(thread_id)).body.display
+  const digest = displayedDigest({ thread_id, revision: 1, ...known, seen: parts })
+  return { thread_id, revision: 1, displayed: { digest, seen: parts, unseen: [] } }
 }
 
 describe('a frozen reviewer', () => {
@@ -82,6 +89,24 @@ describe('a frozen reviewer', () => {
       ])
       await act('unfreeze', 'ben')
     }
+  })
+
+  it('casts only the votes before the freeze, of several votes at once', async () => {
+    const threads = [await held(bot), await held(bot), await held(bot)].map(({ thread }) => thread)
+    const votes = await Promise.all(threads.map(seen))
+    let commits = 0
+    const next = async (): Promise<void> => {
+      commits += 1
+      if (commits === 2) await freezeNow()
+      else overtaking.before = next
+    }
+    overtaking.before = next
+    const body = { decision: 'approve', votes }
+    const answer = await ben.call<VoteResults>('POST', 'votes', { body })
+    const codes = answer.body.results.map(({ problem }) => problem?.code)
+    expect(codes).toEqual([undefined, 'unauthenticated', 'unauthenticated'])
+    const statuses = await Promise.all(threads.map((thread_id) => bot.poll({ thread_id })))
+    expect(statuses.map(({ body: { status } }) => status)).toEqual(Array(3).fill('pending_review'))
   })
 
   it('supports no proof, even after the freeze was lifted', async () => {

@@ -1,11 +1,15 @@
 // @store each
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { PoliciesView } from '../../../src/contract/admin.ts'
+import { poll } from '../../../src/gateway/agent/poll.ts'
+import { identify } from '../../../src/gateway/auth/identify.ts'
+import { vote } from '../../../src/gateway/review/vote.ts'
 import { READS_APART_MS } from '../../../src/policy/bundle/watch.ts'
 import { BUNDLE } from '../../bundle.ts'
 import {
   type Agent,
   approved,
+  elsewhere,
   held,
   newTask,
   openWorld,
@@ -135,5 +139,36 @@ describe('an agent in the directory of a bundle that does not load', () => {
     for (const tool_name of ['t', 'private'])
       expect((await bot.submit(newTask(), { tool_name, payload: {} })).body.status).toBe('reject')
     await held(bot)
+  })
+
+  it('keeps an approval for the tool, which is read once a bundle loads', async () => {
+    const { thread } = await held(bot)
+    await ben.approve(thread)
+    await breakWith(without('tools: [t, pay, hold, brief, bare, once]', 'tools: [t]'))
+    await readAgain()
+    expect((await bot.poll({ thread_id: thread })).status).toBe(503)
+    await mend()
+    const { body } = await bot.poll({ thread_id: thread })
+    expect([body.status, typeof body.approval_token]).toEqual(['approved', 'string'])
+  })
+})
+
+describe('two gateways, of which one has read the newer directory', () => {
+  it('each count votes as they know the people, and the one that knows more refuses the proof', async () => {
+    const { task, thread, payload } = await held(bot)
+    await breakWith(without(BEN))
+    await readAgain()
+    const { policies } = world.app.deps
+    const whole = policies.current()?.withdrawal?.whole as ReturnType<typeof policies.current>
+    const other = { ...elsewhere(world), policies: { ...policies, current: () => whole } }
+    const voter = await identify(other, 'reviewer', ben.key)
+    await vote(other, voter, { thread_id: thread, vote: { decision: 'approve', revision: 1 } })
+    expect((await bot.poll({ thread_id: thread })).body.status).toBe('pending_review')
+    const caller = await identify(other, 'agent', bot.key)
+    const { answer } = await poll(other, caller, { thread_id: thread }, { callerGone: () => false })
+    expect(answer.status).toBe('approved')
+    const proof = { task_id: task, signature: answer.approval_token, request_payload: payload }
+    expect((await bot.validate(proof)).body).toEqual({ valid: false, reason: 'invalid' })
+    expect((await bot.poll({ thread_id: thread })).body.status).toBe('rejected')
   })
 })

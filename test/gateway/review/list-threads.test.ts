@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { INDEX } from '../../../src/gateway/core/indexes.ts'
 import type { Write } from '../../../src/store/store.ts'
-import { put, read } from '../../../src/gateway/core/records.ts'
 import {
   type Agent,
   held,
@@ -98,54 +97,6 @@ it('a thread is as urgent as its next escalation, until that has happened', asyn
   await world.due()
   // the second escalates at 55 minutes, and the first ends at 60
   expect(await queueOf(ann)).toEqual([second, first])
-})
-
-/** Changes index entries as a gateway of an earlier version does, which has no queue. */
-async function change(writes: readonly Write[]): Promise<void> {
-  const { deps } = world.app
-  const commit = { commitId: deps.nextCommitId(), deadline: Infinity, guards: [], writes, events: [] }
-  expect(await deps.store.commit('acme', commit)).toMatchObject({ ok: true })
-}
-const places = (risk: string, thread: string): readonly (readonly [string, string])[] => [
-  [INDEX.queue(risk), thread],
-  [INDEX.queueBy('agent'), `bot ${thread}`],
-  [INDEX.queueBy('tool'), `pay ${thread}`],
-]
-
-it('the timer puts what an earlier version held into every list, and takes out what it ended', async () => {
-  const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
-  const threads = [await paying(bot, HIGH), await paying(bot, 500), await paying(bot, 600)]
-  const [high = '', held = '', ended = ''] = threads
-  await bot.withdraw(ended)
-  // one thread is missing and one is left over, so that counts are equal
-  await change([
-    ...places('low', held).map(([index, member]): Write => ({ op: 'index', index, member })),
-    ...places('low', ended).map(([index, member]): Write => ({ op: 'index', index, member, to: 1 })),
-  ])
-  for (const sort of ['urgency', 'agent', 'tool']) expect(await queueOf(ann, { sort })).toEqual([high])
-  world.clock.advance(MINUTE)
-  await world.due()
-  for (const sort of ['urgency', 'agent', 'tool'])
-    expect((await queueOf(ann, { sort })).toSorted()).toEqual([high, held].toSorted())
-  const left = await world.app.deps.store.range('acme', INDEX.queue('low'), { limit: 10 })
-  expect(left.map(({ member }) => member)).toEqual([held])
-})
-
-it('the timer moves a call whose risk an earlier version raised', async () => {
-  const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
-  const raised = await paying(bot, 500)
-  const { store } = world.app.deps
-  const record = (await read(store, 'acme', 'thread', raised)) ?? expect.fail()
-  const at = record.value.created_at
-  await change([
-    put('thread', raised, { ...record.value, risk: 'critical' }),
-    { op: 'index', index: INDEX.pending('low'), member: raised },
-    { op: 'index', index: INDEX.pending('critical'), member: raised, to: at },
-  ])
-  world.clock.advance(MINUTE)
-  await world.due()
-  expect(await queueOf(ann, { risk: 'critical' })).toEqual([raised])
-  expect(await queueOf(ann, { risk: 'low' })).toEqual([])
 })
 
 it('the first page of a long queue reads as many threads as the first page of a short one', async () => {

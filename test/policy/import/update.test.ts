@@ -98,31 +98,6 @@ describe('tools that appear and disappear', () => {
   })
 })
 
-describe('a digest of an older version', () => {
-  const more = { title: 'T', _meta: { a: [1] } }
-  const old = imported(tool('a', more)).map((one) => ({
-    ...one,
-    text: one.text.replace(/v2:[0-9a-f]{64}/, 'a0'.repeat(32)),
-  }))
-
-  it('is replaced, and the update shows what the new one covers', () => {
-    const [changed, ...others] = updateContracts(old, imported(tool('a', more))).changed
-    expect(others).toEqual([])
-    expect(changed?.difference).toEqual([
-      `-   digest: ${'a0'.repeat(32)}`,
-      expect.stringMatching(/^\+ {3}digest: v2:[0-9a-f]{64}$/),
-      '+ the digest covers title: "T"',
-      '+ the digest covers _meta: {"a":[1]}',
-      '+ the digest covers every other member that the server adds',
-    ])
-  })
-
-  it('keeps working in a bundle', async () => {
-    const files = bundle({ 'tools/a.yaml': old[0]?.text ?? '' })
-    expect((await diagnose(files)).filter(({ severity }) => severity === 'error')).toEqual([])
-  })
-})
-
 it('asks for a new confirmation when the server changes the tool', () => {
   const before = imported(tool('a', READS)).map((one) => ({
     ...one,

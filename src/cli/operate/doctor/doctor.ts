@@ -36,11 +36,8 @@ export async function doctor(args: readonly string[]): Promise<void> {
   if (values.json) return console.log(JSON.stringify({ ok: wrong === 0, findings }, undefined, 2))
   for (const finding of findings) console.log(lineOf(finding))
   const doubtful = findings.filter(({ level }) => level === 'warning').length
-  console.log(
-    wrong === 0
-      ? `fine, ${counted(doubtful, 'warning')}`
-      : `${counted(wrong, 'error')}, ${counted(doubtful, 'warning')}`,
-  )
+  const errors = wrong === 0 ? 'no errors' : counted(wrong, 'error')
+  console.log(wrong + doubtful === 0 ? 'fine' : `${errors}, ${counted(doubtful, 'warning')}`)
 }
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
