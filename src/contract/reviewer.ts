@@ -18,6 +18,18 @@ export const Claim = Type.Object(
 )
 export type Claim = Static<typeof Claim>
 
+const Raised = Type.Object(
+  {
+    at: Instant,
+    asks: Type.String({ description: 'What policy asks for since then: `two of security-leads`.' }),
+    fillable: Type.Boolean({
+      description:
+        'False when no reviewers can fill the seats: the agent withdraws the call and submits it again.',
+    }),
+  },
+  { description: 'Policy asks for more than when the call was submitted.' },
+)
+
 export const ThreadSummary = Type.Object({
   thread_id: Type.String(),
   task_id: Type.String(),
@@ -41,6 +53,7 @@ export const ThreadSummary = Type.Object({
     Type.String({ format: 'date-time', description: 'Time when the agent withdrew the call.' }),
   ),
   claim: Type.Optional(Claim),
+  raised: Type.Optional(Raised),
   mine: Type.Boolean({ description: 'Whether you may vote on it now.' }),
   equal: Type.Optional(
     Type.String({
@@ -310,6 +323,7 @@ export const ThreadView = Type.Object({
   updated_at: ThreadSummary.properties.updated_at,
   withdrawn_at: ThreadSummary.properties.withdrawn_at,
   claim: Type.Optional(Claim),
+  raised: ThreadSummary.properties.raised,
   mine: ThreadSummary.properties.mine,
   equal: ThreadSummary.properties.equal,
   asked_at: ThreadSummary.properties.asked_at,

@@ -113,6 +113,26 @@ export function revisedRequirement(before: ReviewRequirement, after: ReviewRequi
   return { ...joinRequirements({ ...before, seats, expires_ms, remind_after_ms }, after), working_ms }
 }
 
+/**
+ * The join of a thread's requirement and the one that policy asks for now. The thread keeps its own times: its deadline
+ * and its reminders.
+ */
+export function raisedRequirement(before: ReviewRequirement, now: ReviewRequirement): ReviewRequirement {
+  const { working: _, ...joined } = joinRequirements(before, now)
+  const { expires_ms, remind_after_ms, working_ms } = before
+  return { ...joined, expires_ms, remind_after_ms, ...(working_ms === undefined ? {} : { working_ms }) }
+}
+
+const COUNTS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']
+
+/** What a raise asks for, beyond the requirement before it: `two of security-leads`. */
+export function asksOf(before: ReviewRequirement, after: ReviewRequirement): string {
+  const had = new Map(before.seats.map((seat) => [seat.group, seat.approvals]))
+  const more = after.seats.filter(({ group, approvals }) => approvals > (had.get(group) ?? 0))
+  if (more.length === 0) return 'a stricter review'
+  return more.map(({ group, approvals }) => `${COUNTS[approvals] ?? approvals} of ${group}`).join(' and ')
+}
+
 function escalationIn({ seats }: ReviewRequirement, group: string, one: Escalation): Escalation {
   const seat = seats.find((other) => other.group === group)
   return seat?.escalate.find((other) => other.group === one.group) ?? one

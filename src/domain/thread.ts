@@ -42,6 +42,10 @@ export interface Thread {
   /** The reasons of the deciding rules, or, once closed, the comments of the reviewers. */
   readonly message: string
   readonly requirement: ReviewRequirement
+  /** The last time when policy asked for more than before, since the current revision. */
+  readonly raised?: Raised
+  /** The subjects that the agent named in any revision, folded (src/domain/subject.ts). */
+  readonly subjects?: readonly string[]
   readonly votes: readonly Vote[]
   /** The time when a waiting thread or an uncollected approval is rejected as expired, ms since 1970. */
   readonly deadline?: number
@@ -82,10 +86,24 @@ export interface Vote {
   readonly via: 'key' | 'link' | 'oidc'
   /** Groups that the identity provider reported at sign-in; absent when the groups come from the directory. */
   readonly groups?: readonly string[]
+  /** True when the reviewer's page said what it displayed. */
+  readonly displayed?: true
   /** Epoch of the store at the vote. */
   readonly epoch?: string
   /** Epoch of the tenant's freezes at the vote; absent when the tenant had never had a freeze. */
   readonly freeze_epoch?: number
+}
+
+/** A later bundle asked for more reviewers than the requirement so far. */
+export interface Raised {
+  /** ms since 1970. */
+  readonly at: number
+  /** The bundle revision that asked. */
+  readonly policy: string
+  /** The number of votes that were cast before. */
+  readonly votes: number
+  /** What it asked for: `two of security-leads`. */
+  readonly asks: string
 }
 
 /** A reviewer's claim on the thread. A claim only informs other reviewers, and expires. */
@@ -150,6 +168,7 @@ export const TRANSITIONS: Record<ThreadStatus, Partial<Record<ThreadTrigger, Thr
     expire: 'rejected',
     freeze: 'rejected',
     withdraw: 'rejected',
+    raise: 'pending_review',
   },
   changes_requested: {
     revise: 'pending_review',
@@ -162,6 +181,7 @@ export const TRANSITIONS: Record<ThreadStatus, Partial<Record<ThreadTrigger, Thr
     collect: 'approved',
     reissue: 'approved',
     redeem: 'approved',
+    vote_reject: 'rejected',
     expire: 'rejected',
     revoke: 'rejected',
     freeze: 'rejected',
@@ -201,9 +221,10 @@ export function overSince(thread: Thread): number | undefined {
   return redeemed_at ?? token_expires_at ?? collected_at
 }
 
-/** Votes on the current revision. Only these votes count. */
+/** Votes on the current revision, of each reviewer the last. Only these votes count. */
 export function currentVotes(thread: Thread): Vote[] {
-  return thread.votes.filter((vote) => vote.revision === thread.revision)
+  const votes = thread.votes.filter((vote) => vote.revision === thread.revision)
+  return votes.filter((vote, i) => !votes.slice(i + 1).some(({ reviewer }) => reviewer === vote.reviewer))
 }
 
 /**

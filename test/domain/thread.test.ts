@@ -63,6 +63,8 @@ const EXPECTED: Readonly<Record<string, ThreadStatus>> = {
   'approved freeze': 'rejected',
   'approved withdraw': 'rejected',
   'approved raise': 'pending_review',
+  'approved vote_reject': 'rejected',
+  'pending_review raise': 'pending_review',
 }
 
 describe('the transition table', () => {

@@ -54,6 +54,7 @@ const BOTH = {
     { approvals: 1, escalate: [], group: 'legal' },
   ],
 }
+const SIGNED_TWO = { ...TWO, interactive: true }
 const SIGNED_IN = { ...ASKED, interactive: true }
 const plain = { task_id: undefined, thread_id: undefined, revision: undefined, tool: undefined }
 
@@ -84,6 +85,8 @@ const signedInOf = (groups: string[], by = ANN): JsonObject =>
   opened(`sso of ${by}`, { via: 'oidc', groups }, by)
 const votedOf = (groups: string[], parts: Parameters<typeof voted>[2] = {}, by = ANN): JsonObject =>
   voted(by, 'approve', { ...parts, details: { via: 'oidc', groups } })
+const raisedTo = (requirement: JsonObject): JsonObject =>
+  record('requirement.raised', { by: 'gateway:policies', details: { policy: 'b', requirement } })
 const collected = (): JsonObject => record('approval.collected', { details: { signed: false } })
 const revoked = (): JsonObject => record('approval.revoked', { details: { code: 'policy_changed' } })
 const released = (seconds: number): JsonObject => record('approval.released', { by: TIMER, at: seconds })
@@ -230,6 +233,23 @@ const POSSIBLE: readonly [string, JsonObject[]][] = [
       escalated('leads'),
       approved('gateway:quorum', ['ann', 'ben']),
     ],
+  ],
+  [
+    'raised after its approval, and approved by two, one of them again',
+    [
+      ...APPROVED,
+      raisedTo(SIGNED_TWO),
+      opened('s of ann', { via: 'oidc', groups: ['desk'] }),
+      opened('s of ben', { via: 'oidc', groups: ['desk'] }, BEN),
+      votedOf(['desk']),
+      votedOf(['desk'], {}, BEN),
+      approved(BEN, ['ann', 'ben']),
+    ],
+  ],
+  ['taken back by its reviewer', [...APPROVED, voted(ANN, 'reject'), rejectedBy(ANN)]],
+  [
+    'taken back after its proof was handed out',
+    [...APPROVED, minted(), voted(BEN, 'reject'), rejectedBy(BEN, { voters: ['ann', 'ben'] })],
   ],
   ['approved without proof', [...APPROVED, collected()]],
   ['approved after a display', [pending(), voted(ANN, 'approve', displayed()), approved(ANN, ['ann'])]],
@@ -687,6 +707,28 @@ describe('an impossible history', () => {
       'changes asked for by one who did not vote',
       [pending(), voted(ANN, 'request_changes'), changes(ANN, { voters: ['ben'] })],
       'its voters are not the reviewers who voted on this revision',
+    ],
+    ['a raise that asks for less', [pending(TWO), raisedTo(ASKED)], 'it is less strict than before'],
+    ['a raise that asks for the same', [pending(TWO), raisedTo(TWO)], 'it asks for nothing more'],
+    [
+      'a raise of an approval that was collected',
+      [...APPROVED, minted(), raisedTo(TWO)],
+      'its approval had been collected',
+    ],
+    [
+      'a proof of a raised approval',
+      [...APPROVED, raisedTo(TWO), minted()],
+      'its thread was pending_review at that time',
+    ],
+    [
+      'an approval that was taken back after its use',
+      [...REDEEMED, voted(ANN, 'reject')],
+      'its approval had been used',
+    ],
+    [
+      'an approval with a vote by key of before a raise',
+      [...APPROVED, raisedTo(SIGNED_IN), approved('gateway:quorum', ['ann'])],
+      '0 approved, but 1 must approve',
     ],
     [
       'a call without risk',

@@ -15,6 +15,7 @@ import {
 import {
   changesRequested,
   payloadRevealed,
+  requirementRaised,
   reviewAnnounced,
   reviewApproved,
   reviewExpired,
@@ -102,6 +103,19 @@ export const REVIEWS = {
     by: ['gateway:freeze', 'gateway:policies'],
     logged: { risk },
     law: reviewResumed,
+    webhook: 'review.pending',
+  }),
+  'requirement.raised': event({
+    says: 'waits again, because policy asks for more than before, for',
+    asks: 'reviewers',
+    by: ['gateway:policies'],
+    logged: {
+      policy: text('the bundle revision that asks for more'),
+      requirement: object(
+        'the join of the requirement so far and the one of the bundle: seats, escalations, expiry',
+      ),
+    },
+    law: requirementRaised,
     webhook: 'review.pending',
   }),
   'review.rejected': event({

@@ -130,6 +130,9 @@ export interface LedgerVote extends Voter {
   readonly decision: string
   readonly digest: string
   readonly via: string
+  readonly displayed: boolean
+  /** True for a vote of before a raise: its reviewer may vote again. */
+  readonly raised?: true
 }
 
 export interface LedgerApproval {

@@ -144,8 +144,8 @@ export type Vouched = string | undefined
 export const NOT_VOUCHED = 'only a single sign-on vouches for groups'
 
 /**
- * Requires the groups that a vote names to match an open session of the reviewer. They must be exactly the session's
- * groups that can fill a seat.
+ * Requires the groups that a vote names to match an open session of the reviewer. They have at least the session's
+ * groups that can fill a seat, and no others than the session's.
  *
  * @param sessions the groups of each open session
  * @throws LawBroken
@@ -156,12 +156,12 @@ export function requireVouched(
   requirement: ReviewRequirement,
 ): void {
   if (via !== 'oidc') return requireThat(groups === undefined, NOT_VOUCHED)
-  const wanted = new Set(groupsEver(requirement))
-  const text = groups && JSON.stringify(groups)
-  const vouched = [...sessions].some((all) => thatCount(all, wanted) === text)
+  const wanted = groupsEver(requirement)
+  const vouched = [...sessions].some((text) => {
+    if (text === undefined || groups === undefined) return text === groups
+    const all = JSON.parse(text) as string[]
+    const named = all.filter((group) => wanted.includes(group) || groups.includes(group))
+    return JSON.stringify(named) === JSON.stringify(groups)
+  })
   requireThat(vouched, `no single sign-on of \`${reviewer}\` vouched for these groups`)
-}
-
-function thatCount(all: Vouched, wanted: ReadonlySet<string>): Vouched {
-  return all && JSON.stringify((JSON.parse(all) as string[]).filter((group) => wanted.has(group)))
 }

@@ -35,19 +35,23 @@ const ENDED_BY = {
 export function voteCast(ledger: Ledger, record: ReadEvent<VoteCast>): void {
   const { decision, comment = '', commented = /\S/.test(comment) } = record.details
   const thread = openThread(ledger, record)
-  requireInTime(thread, record)
+  const isTakenBack = decision === 'reject' && thread.status === 'approved'
+  if (isTakenBack) requireUnused(thread)
+  if (thread.approval?.collected === undefined) requireInTime(thread, record)
   const vote = voteOf(ledger, record)
-  requireEligible(thread.requirement, vote, record.at - thread.submitted_at + CLOCK_SKEW_MS)
+  const earlier = standingVotes(ledger, thread).find(({ reviewer }) => reviewer === vote.reviewer)
+  const isOwn = decision === 'reject' && earlier !== undefined
+  if (!isOwn) requireEligible(thread.requirement, vote, record.at - thread.submitted_at + CLOCK_SKEW_MS)
   if (!ledger.broken.has(`reviewer:${vote.reviewer}`)) {
     const sessions = ledger.signedIn.get(wayOf(vote.reviewer, vote.via))?.groups.keys() ?? []
     requireVouched(sessions, vote, thread.requirement)
   }
   requireThat(
-    !standingVotes(ledger, thread).some(({ reviewer }) => reviewer === vote.reviewer),
+    isOwn || earlier === undefined || earlier.raised === true,
     'the same reviewer has voted on this revision',
   )
   requireThat(
-    thread.requirement.interactive !== true || vote.via !== 'key',
+    isTakenBack || thread.requirement.interactive !== true || vote.via !== 'key',
     'a key cannot vote when a sign-in is required',
   )
   requireThat(
@@ -58,10 +62,16 @@ export function voteCast(ledger: Ledger, record: ReadEvent<VoteCast>): void {
   const [first = vote] = thread.votes
   requireThat(vote.digest === first.digest, 'the voters on this revision saw different content')
   requireThat(!thread.seen.includes(vote.digest), 'the voter saw an earlier revision')
-  move(thread, 'vote_counted')
-  thread.votes = [...thread.votes, vote]
+  if (!isTakenBack) move(thread, 'vote_counted')
+  thread.votes = [...thread.votes.filter(({ reviewer }) => reviewer !== vote.reviewer), vote]
   const type = ENDED_BY[decision]
   if (type !== undefined) ledger.due = { type, thread: record.thread ?? '' }
+}
+
+/** Requires an approval on which the agent cannot have acted. @throws LawBroken */
+function requireUnused({ approval }: LedgerThread): void {
+  const used = approval?.redeemed === true || (approval?.collected === true && approval.token === undefined)
+  requireThat(!used, 'its approval had been used')
 }
 
 /**
@@ -95,6 +105,15 @@ function requireDisplayed(
 
 function voteOf({ freezes }: Ledger, { actor, details }: ReadEvent<VoteCast>): LedgerVote {
   const { decision, digest, via, groups } = details
+  const displayed = details.displayed === 'all'
   const { epoch: freeze_epoch } = freezes
-  return { reviewer: actor.id, decision, digest, via, freeze_epoch, ...(groups !== undefined && { groups }) }
+  return {
+    reviewer: actor.id,
+    decision,
+    digest,
+    via,
+    displayed,
+    freeze_epoch,
+    ...(groups !== undefined && { groups }),
+  }
 }

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { canonicalJson, digestOf } from '../../domain/digest.ts'
+import { requirementDetails } from '../thread/requirement-details.ts'
 import type { ReviewRequirement, Risk } from '../../domain/decision.ts'
 import { isLowered } from '../../policy/language/disclose.ts'
 import type { FieldRead, LimitUse, Outcome, ToolContract } from '../../policy/language/snapshot.ts'
@@ -68,7 +69,7 @@ export function basisOfDecision(decided: Decided): Basis {
       missing,
       policy: bundle,
       policy_risk: outcome.policyRisk,
-      requirement: decided.requirement && requirementOf(decided.requirement),
+      requirement: decided.requirement && requirementDetails(decided.requirement),
       risk: outcome.risk,
       rules,
       shadow: shadow.length > 0 ? shadow : undefined,
@@ -126,23 +127,6 @@ const unlessEmpty = (names: readonly string[]): readonly string[] | undefined =>
 
 const isLong = (value: JsonValue): boolean =>
   (typeof value === 'string' || typeof value === 'object') && canonicalJson(value).length > READ_VALUE_CHARS
-
-/** The parts of a requirement that replay needs, to count approvals and find late ones. */
-function requirementOf({ seats, expires_ms, ...flags }: ReviewRequirement): JsonObject {
-  const { interactive, require_comment, require_displayed, working_ms } = flags
-  return {
-    expires_ms,
-    ...(interactive === true ? { interactive } : {}),
-    ...(require_comment === true ? { require_comment } : {}),
-    ...(require_displayed === true ? { require_displayed } : {}),
-    seats: seats.map(({ group, approvals, escalate }) => ({
-      approvals,
-      escalate: escalate.map((one) => ({ after_ms: one.after_ms, group: one.group })),
-      group,
-    })),
-    ...(working_ms === undefined ? {} : { working_ms }),
-  }
-}
 
 /** Reads the values in one pass without copies, because every decision calls this function. */
 function ruleIds({ fired }: Outcome): { rules: string[]; shadow: string[]; unknown: string[] } {

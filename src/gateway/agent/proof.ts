@@ -11,6 +11,7 @@ import { purgeAt } from '../core/expiry-index.ts'
 import { put, read, revisionId, unchanged, type Versioned } from '../core/records.ts'
 import type { Plan } from '../core/transact.ts'
 import { lapseOf, STORE_CHANGED } from '../thread/approval.ts'
+import { raise } from '../thread/wait-again.ts'
 import { revoked } from '../thread/close-thread.ts'
 import { decisionOn } from './own-thread.ts'
 
@@ -21,7 +22,7 @@ interface Judged {
   readonly guards: readonly Guard[]
   /** The epoch of the store. */
   readonly epoch: string
-  /** The end of the thread when policy or its voters no longer support the approval. */
+  /** The end of the thread, or of its approval, when policy or its voters no longer support it. */
   readonly ended?: Plan<Decision>
 }
 
@@ -41,8 +42,8 @@ export async function judgeAgain(
       ? await lapseOf(deps, value, { revision: approved.value, freezes })
       : STORE_CHANGED
   const guards = [unchanged('thread', thread_id, thread), keyGuard(caller), { epoch }]
-  if (lapse === undefined) return { guards, epoch }
-  const plan = revoked(value, lapse, deps.store.now())
+  const plan = lapse ? revoked(value, lapse, deps.store.now()) : await raise(deps, thread, freezes)
+  if (plan === undefined) return { guards, epoch }
   return { guards, epoch, ended: { ...plan, answer: decisionOn(plan.answer, deps.store.now()), guards } }
 }
 

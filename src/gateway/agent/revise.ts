@@ -233,11 +233,16 @@ const STILL_HELD = 'Policy would now allow this action; the reviewers who were a
  */
 function afterRevision(thread: Thread, revision: RevisionRecord, outcome: Outcome): Thread {
   const { title: _, action_hash: __, charges: ___, workflow: ____, label: _____, ...rest } = thread
-  const { because: ______, ...kept } = rest
+  const { because: ______, raised: _______, ...kept } = rest
   const trigger = outcome.verdict === 'reject' ? 'revise_rejected' : 'revise'
   const message = outcome.verdict === 'allow' ? STILL_HELD : outcome.message
   const next = { ...currentRevision(revision, chargesOf(outcome)), message }
-  return moved(kept, trigger, { ...next, revision_ids: [...thread.revision_ids, revision.revision_id ?? ''] })
+  const subjects = [...new Set([...(thread.subjects ?? []), ...(next.subjects ?? [])])]
+  return moved(kept, trigger, {
+    ...next,
+    ...(subjects.length === 0 ? {} : { subjects }),
+    revision_ids: [...thread.revision_ids, revision.revision_id ?? ''],
+  })
 }
 
 function evidenceOf(

@@ -30,7 +30,7 @@ export async function claim(
     const thread = await findThread(deps, caller.tenant, thread_id)
     const guards = await reviewerGuards(deps, caller)
     const freezes = await freezesNow(deps, caller.tenant)
-    refuseObstacle(deps, caller, thread.value, freezes)
+    refuseObstacle(deps, caller, thread.value, { freezes })
     const now = deps.store.now()
     const held = claimOf(thread.value, now)
     if (held !== undefined && held.reviewer !== caller.id && !takeOver)

@@ -35,7 +35,7 @@ export function displayOf(thread: Thread, revisions: Revisions): ThreadView['dis
     bundle: record.policy_revision,
     level: thread.risk,
     ...defined({ template: record.heading?.template }),
-    parts: partsOf(revisions),
+    parts: [...(thread.raised ? ['raised'] : []), ...partsOf(revisions)],
   }
 }
 

@@ -2,7 +2,7 @@ import { type ErrorCode, GatewayError } from '../../contract/errors.ts'
 import { THREAD_ID } from '../../domain/id.ts'
 import { isReviewerFrozen, isVoidVote } from '../../domain/freeze.ts'
 import { eligible } from '../../domain/quorum.ts'
-import { currentVotes, isExpired, type Thread, transition } from '../../domain/thread.ts'
+import { currentVotes, isExpired, isUsed, type Thread, transition, type Vote } from '../../domain/thread.ts'
 import type { ReviewerEntry, Snapshot, Tenant } from '../../policy/language/snapshot.ts'
 import { frozenMessage } from '../core/freezes.ts'
 import { reviewerEntry } from '../auth/standing.ts'
@@ -10,7 +10,8 @@ import type { KnownFreezes } from '../core/caches.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { read, type Versioned } from '../core/records.ts'
-import { isOwner } from '../thread/approvers.ts'
+import { isoTime } from '../core/event-record.ts'
+import { approversOf, isOwner, isSubject } from '../thread/approvers.ts'
 
 /** The thread. @throws GatewayError `not_found` */
 export async function findThread(deps: Deps, tenant: string, thread_id: string): Promise<Versioned<Thread>> {
@@ -23,25 +24,40 @@ export async function findThread(deps: Deps, tenant: string, thread_id: string):
 export interface Circumstances {
   readonly now: number
   readonly freezes: KnownFreezes
+  /** True for a rejection, which also takes back an approval that was not used. */
+  readonly rejects?: boolean
 }
 
 /** Refuses a thread on which reviewers cannot vote. @throws GatewayError `not_pending` */
 export function checkPending(thread: Thread, circumstances: Circumstances): void {
   const closed = closedAs(thread, circumstances)
-  if (closed !== undefined) throw new GatewayError('not_pending', `the thread is ${closed}`)
+  if (closed !== undefined) throw new GatewayError('not_pending', closed)
 }
 
 /** The state of a closed thread, even before its end is recorded; undefined while reviewers can vote. */
-function closedAs(thread: Thread, { now, freezes }: Circumstances): string | undefined {
-  if (isExpired(thread, now)) return 'expired'
-  if (thread.withdrawn_at !== undefined) return 'withdrawn'
-  if (transition(thread.status, 'vote_counted') === undefined) return thread.status
+function closedAs(thread: Thread, { now, freezes, rejects }: Circumstances): string | undefined {
+  const { status, approval } = thread
+  if (isExpired(thread, now)) return 'the thread is expired'
+  if (thread.withdrawn_at !== undefined) return 'the thread is withdrawn'
+  const used =
+    rejects && approval && isUsed(approval) ? (approval.redeemed_at ?? approval.collected_at) : undefined
+  if (used !== undefined) return `its approval was used at ${minuteOf(used)}; the call may have run`
+  if (transition(status, rejects ? 'vote_reject' : 'vote_counted') === undefined)
+    return `the thread is ${status}`
   return frozenMessage(freezes, thread)
 }
 
+/** As `2026-03-02 14:05 UTC`. */
+const minuteOf = (ms: number): string => `${isoTime(ms).slice(0, 16).replace('T', ' ')} UTC`
+
 /** @throws GatewayError with the obstacle that keeps the caller from voting, if any */
-export function refuseObstacle(deps: Deps, caller: Caller, thread: Thread, freezes: KnownFreezes): void {
-  const circumstances = { now: deps.store.now(), freezes }
+export function refuseObstacle(
+  deps: Deps,
+  caller: Caller,
+  thread: Thread,
+  how: Omit<Circumstances, 'now'>,
+): void {
+  const circumstances = { now: deps.store.now(), ...how }
   const obstacle = obstacleFor(deps.policies.current(), caller, thread, circumstances)
   if (obstacle) throw new GatewayError(obstacle.code, obstacle.reason)
 }
@@ -64,7 +80,9 @@ export function obstacleTo(
 ): Obstacle | undefined {
   const { freezes } = circumstances.freezes
   const closed = closedAs(thread, circumstances)
-  if (closed !== undefined) return { code: 'not_pending', reason: `the thread is ${closed}` }
+  if (closed !== undefined) return { code: 'not_pending', reason: closed }
+  const vote = currentVotes(thread).find((one) => one.reviewer === reviewer.id && !isVoidVote(freezes, one))
+  if (circumstances.rejects && vote?.decision === 'approve') return undefined
   if (!eligible(thread.requirement, reviewer, circumstances.now - thread.submitted_at)) {
     const groups = thread.requirement.seats.map((seat) => seat.group).join(', ')
     return {
@@ -80,10 +98,28 @@ export function obstacleTo(
       reason: `you are an owner of \`${thread.agent}\`; another reviewer has to decide`,
     }
   }
-  if (currentVotes(thread).some((one) => one.reviewer === reviewer.id && !isVoidVote(freezes, one))) {
+  if (!circumstances.rejects && isSubject(tenant, thread, reviewer)) {
+    return {
+      code: 'self_review',
+      reason:
+        'the agent says that it works for you; you may reject the call, and another reviewer has to approve',
+    }
+  }
+  if (vote !== undefined && standsInTheWay(thread, vote, { tenant, ...circumstances })) {
     return { code: 'already_voted', reason: `you have voted on revision ${thread.revision}` }
   }
   return undefined
+}
+
+/** A vote of before a raise that fills no seat any more does not keep its reviewer from another one. */
+function standsInTheWay(
+  thread: Thread,
+  vote: Vote,
+  { tenant, now, freezes }: Circumstances & { readonly tenant: Tenant | undefined },
+): boolean {
+  if (thread.raised === undefined || thread.votes.indexOf(vote) >= thread.raised.votes) return true
+  const counted = approversOf(tenant, { ...thread, votes: [vote] }, freezes.freezes)
+  return counted.some((one) => eligible(thread.requirement, one, now - thread.submitted_at))
 }
 
 /**
@@ -99,7 +135,12 @@ export function obstacleFor(
 ): Obstacle | undefined {
   const tenant = snapshot?.directory.tenants.get(caller.tenant)
   const obstacle = obstacleTo(thread, reviewerEntry(snapshot, caller), tenant, circumstances)
-  if (obstacle !== undefined || caller.via !== 'key' || thread.requirement.interactive !== true)
+  if (
+    obstacle !== undefined ||
+    thread.status === 'approved' ||
+    caller.via !== 'key' ||
+    thread.requirement.interactive !== true
+  )
     return obstacle
   return {
     code: 'sign_in_required',

@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defined } from '../../contract/defined.ts'
+import { GatewayError } from '../../contract/errors.ts'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import type { Quorum } from '../../domain/quorum.ts'
 import { isVoidVote } from '../../domain/freeze.ts'
-import type { Thread, Vote } from '../../domain/thread.ts'
+import { currentVotes, type Thread, type Vote } from '../../domain/thread.ts'
 import type { Snapshot, Tenant, ToolContract } from '../../policy/language/snapshot.ts'
 import { noteShown } from './view-time.ts'
 import type { IndexEntry, StoredEvent } from '../../store/store.ts'
@@ -15,6 +16,7 @@ import { freezesNow, freezesOf } from '../core/freezes.ts'
 import { legalHoldsNow } from '../core/legal-holds.ts'
 import { reviewerEntry } from '../auth/standing.ts'
 import { settleThread } from '../thread/settle-thread.ts'
+import { raise } from '../thread/wait-again.ts'
 import { read, type RevisionRecord, revisionId } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { shownHeading } from '../thread/heading.ts'
@@ -39,10 +41,17 @@ export async function showThread(deps: Deps, caller: Caller, thread_id: string):
   const { answer: thread } = await transact(deps, caller.tenant, async () => {
     const found = await findThread(deps, caller.tenant, thread_id)
     const freezes = await freezesNow(deps, caller.tenant)
-    return (await settleThread(deps, found, freezes)) ?? { answer: found.value }
+    const become = await settleThread(deps, found, freezes)
+    return become ?? (await raise(deps, found, freezes).catch(notJudged)) ?? { answer: found.value }
   })
   noteShown(deps, caller, thread)
   return storeCall(() => viewOf(deps, caller, thread))
+}
+
+/** A fault of the engine raises nothing, and keeps no reviewer from reading. */
+function notJudged(error: unknown): undefined {
+  if (error instanceof GatewayError && error.code === 'not_ready') return undefined
+  throw error
 }
 
 async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<ThreadView> {
@@ -197,11 +206,11 @@ function voteView(
   tenant: Tenant | undefined,
   { thread, freezes, vote }: Pick<Summarised, 'thread' | 'freezes'> & { readonly vote: Vote },
 ): ThreadView['votes'][number] {
-  const { groups: _, epoch: __, freeze_epoch: ___, ...shown } = vote
+  const { groups: _, epoch: __, freeze_epoch: ___, displayed: ____, ...shown } = vote
   return {
     ...shown,
     at: isoTime(vote.at),
-    void: vote.revision !== thread.revision || isVoidVote(freezes.freezes, vote),
+    void: !currentVotes(thread).includes(vote) || isVoidVote(freezes.freezes, vote),
     ...nameOf(tenant, vote.reviewer),
   }
 }

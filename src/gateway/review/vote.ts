@@ -18,6 +18,8 @@ import { reviewerEntry } from '../auth/standing.ts'
 import { traceOf } from '../core/trace-context.ts'
 import { unchanged } from '../core/records.ts'
 import { approved, approving, outcomeRecord } from '../thread/approval-effects.ts'
+import { release, withoutCharges } from '../thread/limits.ts'
+import { raise } from '../thread/wait-again.ts'
 import { checkPending, findThread, refuseObstacle } from './obstacles.ts'
 import { beforeDeadline, moved, writeThread } from '../thread/thread-records.ts'
 import { type Committed, type Plan, transact } from '../core/transact.ts'
@@ -40,8 +42,17 @@ export interface Ballot {
  * `unauthenticated`, `not_ready`, `store_unavailable`, `outcome_unknown`
  */
 export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<Committed<Thread>> {
+  for (;;) {
+    const { answer, ...receipt } = await voteOnce(deps, caller, ballot)
+    if (answer !== 'raised') return { answer, ...receipt }
+  }
+}
+
+/** Counts the vote. A vote that would approve the thread first raises what policy now asks for, and is judged again. */
+async function voteOnce(deps: Deps, caller: Caller, ballot: Ballot): Promise<Committed<Thread | 'raised'>> {
   let looked = 0
-  const committed = await transact(deps, caller.tenant, async () => {
+  const rejects = ballot.vote.decision === 'reject'
+  const committed = await transact(deps, caller.tenant, async (): Promise<Plan<Thread | 'raised'>> => {
     const snapshot = deps.policies.current()
     reviewerEntry(snapshot, caller)
     const tenant = snapshot?.directory.tenants.get(caller.tenant)
@@ -49,21 +60,25 @@ export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<
     deps.origin?.span.refersTo(traceOf(thread.value))
     const freezes = await freezesNow(deps, caller.tenant)
     refuseFrozenReviewer(freezes, caller.id)
-    checkPending(thread.value, { now: deps.store.now(), freezes })
+    checkPending(thread.value, { now: deps.store.now(), freezes, rejects })
     checkRevision(thread.value, ballot)
-    refuseObstacle(deps, caller, thread.value, freezes)
+    refuseObstacle(deps, caller, thread.value, { freezes, rejects })
     checkComment(thread.value, ballot)
     checkAlone(thread.value, ballot)
     const displayed = await checkDisplayed(deps, caller, thread.value, ballot.vote)
     const guards = [unchanged('thread', ballot.thread_id, thread), keyGuard(caller), freezeGuard(freezes)]
     const epoch = await deps.store.epoch(caller.tenant)
-    const inTime = beforeDeadline(thread.value)
+    const inTime = thread.value.approval?.collected_at === undefined ? beforeDeadline(thread.value) : {}
     const plan = count(deps, thread.value, { ballot, caller, tenant, freezes, epoch, displayed })
+    const raising = plan.answer.status === 'approved' ? await raise(deps, thread, freezes) : undefined
+    if (raising)
+      return { ...raising, answer: 'raised', guards: [...(raising.guards ?? []), keyGuard(caller)] }
     looked = lookedMs(deps, caller, thread.value)
     return { ...approving(deps, snapshot, plan.answer, plan), guards: [...guards, { epoch }], ...inTime }
   })
   const { decision } = ballot.vote
-  deps.observe({ kind: 'voted', decision, lookedMs: looked, thread_id: ballot.thread_id })
+  if (committed.answer !== 'raised')
+    deps.observe({ kind: 'voted', decision, lookedMs: looked, thread_id: ballot.thread_id })
   return committed
 }
 
@@ -119,7 +134,8 @@ function count(
     via: caller.via,
     epoch,
     ...(freezes.record && { freeze_epoch: freezes.freezes.epoch }),
-    ...groupsThatCount(thread.requirement, caller),
+    ...groupsThatCount(deps, thread.requirement, caller),
+    ...(displayed.extent === 'all' ? { displayed: true as const } : {}),
     ...(comment === undefined ? {} : { comment }),
   }
   const counted = { ...thread, votes: [...thread.votes, cast] }
@@ -129,16 +145,21 @@ function count(
     ...outcomeRecord(after, voterOf(cast), at),
   ]
   const written = writeThread(thread, after, { at, evidence })
-  return { answer: written.thread, writes: written.writes, notices: written.notices, evidence }
+  const writes = [...written.writes, ...(after.status === 'rejected' ? release(thread) : [])]
+  return { answer: written.thread, writes, notices: written.notices, evidence }
 }
 
 /**
- * The reviewer's groups from the identity provider that can fill a seat. The vote keeps these groups, even if the
- * directory changes later.
+ * The reviewer's groups from the identity provider that can fill a seat of the thread, or of any level: a later bundle
+ * may ask for them. The vote keeps these groups, even if the directory changes later.
  */
-function groupsThatCount(requirement: ReviewRequirement, { session }: Caller): Pick<Vote, 'groups'> {
+function groupsThatCount(
+  deps: Deps,
+  requirement: ReviewRequirement,
+  { session }: Caller,
+): Pick<Vote, 'groups'> {
   if (session?.groups === undefined) return {}
-  const wanted = groupsEver(requirement)
+  const wanted = [...groupsEver(requirement), ...(deps.policies.current()?.levelGroups ?? [])]
   return { groups: session.groups.filter((group) => wanted.includes(group)) }
 }
 
@@ -149,7 +170,8 @@ function decided(
   now: Pick<Approval, 'at' | 'epoch'> & { readonly freezes: KnownFreezes },
 ): Thread {
   const cast = thread.votes.at(-1)
-  if (cast?.decision === 'reject') return moved(thread, 'vote_reject', { message: said(cast, 'rejected') })
+  if (cast?.decision === 'reject')
+    return moved(withoutCharges(thread), 'vote_reject', { message: said(cast, 'rejected') })
   if (cast?.decision === 'request_changes') {
     return moved(thread, 'vote_changes', { message: said(cast, 'asked for changes') })
   }

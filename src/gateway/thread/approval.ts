@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '../../contract/json.ts'
-import type { Verdict } from '../../domain/decision.ts'
+import { asksOf, raisedRequirement, type ReviewRequirement } from '../../domain/decision.ts'
 import { quorum } from '../../domain/quorum.ts'
 import type { Thread } from '../../domain/thread.ts'
 import type { Call, Outcome, Snapshot } from '../../policy/language/snapshot.ts'
@@ -38,7 +39,9 @@ export async function lapseOf(
 ): Promise<Lapse | undefined> {
   const snapshot = requirePolicy(deps)
   const under = async (one: Snapshot): Promise<Lapse | undefined> =>
-    seatsLost(one, thread, freezes) ?? policyRefuses(deps, one, thread, revision)
+    seatsLost(one, thread, freezes) ??
+    (await policyRefuses(deps, one, thread, revision)) ??
+    proofShort(deps, one, thread, { revision, freezes })
   const lapse = await under(snapshot)
   const { withdrawal } = snapshot
   if (lapse === undefined || withdrawal === undefined || thread.approval?.collected_at !== undefined)
@@ -70,11 +73,8 @@ export async function judge(deps: Deps, snapshot: Snapshot, call: Call): Promise
   throw notReady('policy could not judge this thread; ask again later')
 }
 
-function seatsLost(snapshot: Snapshot, thread: Thread, { freezes }: KnownFreezes): Lapse | undefined {
-  const tenant = snapshot.directory.tenants.get(thread.tenant)
-  const approvers = approversOf(tenant, thread, freezes)
-  const elapsed = (thread.approval?.at ?? thread.submitted_at) - thread.submitted_at
-  if (quorum(thread.requirement, approvers, elapsed).met) return undefined
+function seatsLost(snapshot: Snapshot, thread: Thread, freezes: KnownFreezes): Lapse | undefined {
+  if (supports(snapshot, thread, { requirement: thread.requirement, freezes })) return undefined
   return { code: 'reviewer_removed', sentence: 'a person who approved no longer holds the seat' }
 }
 
@@ -84,7 +84,7 @@ async function policyRefuses(
   thread: Thread,
   revision: RevisionRecord,
 ): Promise<Lapse | undefined> {
-  const verdict = await verdictNow(deps, snapshot, thread, revision)
+  const { verdict } = await outcomeAt(deps, snapshot, thread, { revision, at: deps.store.now() })
   const byRule = thread.approval?.rules !== undefined
   if (verdict === 'reject')
     return { code: 'policy_changed', sentence: 'the policy in force now rejects this action' }
@@ -93,16 +93,14 @@ async function policyRefuses(
   return undefined
 }
 
-/**
- * The verdict of the snapshot in force on the approved action. An action that no longer fits its contract is rejected.
- */
-async function verdictNow(
+/** The outcome of the snapshot for the action. An action that no longer fits its contract is rejected. */
+async function outcomeAt(
   deps: Deps,
   snapshot: Snapshot,
   thread: Thread,
-  revision: RevisionRecord,
-): Promise<Verdict> {
-  if (snapshot.checkPayload(thread.tool, revision.payload).length > 0) return 'reject'
+  { revision, at }: { readonly revision: RevisionRecord; readonly at: number },
+): Promise<Pick<Outcome, 'verdict' | 'requirement'>> {
+  if (snapshot.checkPayload(thread.tool, revision.payload).length > 0) return { verdict: 'reject' }
   const claims = { tool_name: thread.tool, ...revision.claims }
   const caller = { tenant: thread.tenant, id: thread.agent }
   const { tenant, agent, task_id: task, tool } = thread
@@ -110,7 +108,53 @@ async function verdictNow(
   // judges the facts at the time of the decision, because the history and the limits now include the approval itself
   const history =
     revision.history ?? (await historyFor(deps, { snapshot, use }, { tenant, agent, task, tool }))
-  const facts = { payload: revision.payload as JsonObject, at: deps.store.now(), task, use, history }
-  const outcome = await judge(deps, snapshot, callOf(caller, claims, facts))
-  return outcome.verdict
+  const facts = { payload: revision.payload as JsonObject, at, task, use, history }
+  return judge(deps, snapshot, callOf(caller, claims, facts))
+}
+
+/**
+ * The stricter requirement of a thread, when the snapshot asks for more than the thread's own: computed with the facts
+ * and the time of the submission. Undefined when the snapshot asks for nothing more, allows or rejects.
+ *
+ * @throws GatewayError `not_ready` for a fault of the engine
+ */
+export async function demandOf(
+  deps: Deps,
+  snapshot: Snapshot,
+  thread: Thread,
+  revision: RevisionRecord,
+): Promise<ReviewRequirement | undefined> {
+  const { requirement: before, raised, approval } = thread
+  const isKnown = snapshot.revision === revision.policy_revision || snapshot.revision === raised?.policy
+  if (isKnown || approval?.rules !== undefined) return undefined
+  const outcome = await outcomeAt(deps, snapshot, thread, { revision, at: revision.submitted_at })
+  if (outcome.verdict !== 'review' || outcome.requirement === undefined) return undefined
+  const after = raisedRequirement(before, outcome.requirement)
+  return isDeepStrictEqual(after, raisedRequirement(before, before)) ? undefined : after
+}
+
+/** True when the votes of an approval fill every seat of the requirement. */
+export function supports(
+  snapshot: Snapshot,
+  thread: Thread,
+  { requirement, freezes }: { readonly requirement: ReviewRequirement; readonly freezes: KnownFreezes },
+): boolean {
+  const tenant = snapshot.directory.tenants.get(thread.tenant)
+  const approvers = approversOf(tenant, { ...thread, requirement }, freezes.freezes)
+  const elapsed = (thread.approval?.at ?? thread.submitted_at) - thread.submitted_at
+  return quorum(requirement, approvers, elapsed).met
+}
+
+/** A proof that was handed out ends when policy asks for more than its votes. An unsigned approval was used. */
+async function proofShort(
+  deps: Deps,
+  snapshot: Snapshot,
+  thread: Thread,
+  { revision, freezes }: { readonly revision: RevisionRecord; readonly freezes: KnownFreezes },
+): Promise<Lapse | undefined> {
+  if (thread.approval?.token_hash === undefined) return undefined
+  const requirement = await demandOf(deps, snapshot, thread, revision)
+  if (requirement === undefined || supports(snapshot, thread, { requirement, freezes })) return undefined
+  const asks = asksOf(thread.requirement, requirement)
+  return { code: 'policy_changed', sentence: `the policy in force now asks for ${asks}` }
 }

@@ -1,5 +1,6 @@
 import { type Freezes, isVoidVote } from '../../domain/freeze.ts'
 import { currentVotes, type Thread } from '../../domain/thread.ts'
+import { folded } from '../../domain/subject.ts'
 import { type ReviewerEntry, type Tenant, withVouched } from '../../policy/language/snapshot.ts'
 
 /**
@@ -8,15 +9,31 @@ import { type ReviewerEntry, type Tenant, withVouched } from '../../policy/langu
  * provider at sign-in.
  */
 export function approversOf(tenant: Tenant | undefined, thread: Thread, freezes: Freezes): ReviewerEntry[] {
-  const { interactive = false } = thread.requirement
+  const { interactive = false, require_displayed = false } = thread.requirement
   return currentVotes(thread)
     .filter((vote) => vote.decision === 'approve' && !isOwner(tenant, thread, vote.reviewer))
     .filter((vote) => !isVoidVote(freezes, vote))
     .filter((vote) => !interactive || vote.via !== 'key')
+    .filter((vote) => !require_displayed || vote.displayed === true)
     .flatMap(({ reviewer, groups }) => {
       const entry = tenant?.reviewers.get(reviewer)
-      return entry === undefined ? [] : [groups === undefined ? entry : withVouched(entry, groups)]
+      return entry === undefined || isSubject(tenant, thread, entry)
+        ? []
+        : [groups === undefined ? entry : withVouched(entry, groups)]
     })
+}
+
+/**
+ * True for the person for whom the agent says it works, by id or mail. A claim can only tighten: the person cannot
+ * approve, but may reject.
+ */
+export function isSubject(
+  tenant: Tenant | undefined,
+  { agent, subjects = [] }: Thread,
+  { id, email }: ReviewerEntry,
+): boolean {
+  if (subjects.length === 0 || tenant?.agents.get(agent)?.preventSelfReview === false) return false
+  return [id, email].some((name) => name !== undefined && subjects.includes(folded(name)))
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Deps } from '../core/deps.ts'
 import type { Versioned } from '../core/records.ts'
 import type { Plan } from '../core/transact.ts'
 import { completion } from './approval-effects.ts'
-import { seatTaken } from './wait-again.ts'
+import { raise, seatTaken } from './wait-again.ts'
 import { endOfReview } from './close-thread.ts'
 
 /**
@@ -25,8 +25,18 @@ export async function settleThread(
     frozenEnd(deps, read, freezes) ??
     abandonment(deps, read) ??
     seatTaken(deps, read, freezes) ??
-    (await completion(deps, read, freezes))
+    (await filled(deps, read, freezes))
   )
+}
+
+/** The approval of a thread whose seats are filled, or the raise that empties one: policy is asked again first. */
+async function filled(
+  deps: Deps,
+  read: Versioned<Thread>,
+  freezes: KnownFreezes,
+): Promise<Plan<Thread> | undefined> {
+  const plan = await completion(deps, read, freezes)
+  return plan && ((await raise(deps, read, freezes)) ?? plan)
 }
 
 /**

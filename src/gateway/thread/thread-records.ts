@@ -16,6 +16,7 @@ import type { Write } from '../../store/store.ts'
 import { spendWaiting } from '../core/budgets.ts'
 import type { Heading } from '../../domain/heading.ts'
 import type { Deps } from '../core/deps.ts'
+import { folded } from '../../domain/subject.ts'
 import type { EvidenceRecord } from '../core/event-record.ts'
 import { askedNoMore } from './equal-calls.ts'
 import { moveIndexes } from './thread-indexes.ts'
@@ -27,6 +28,8 @@ import { INDEX } from '../core/indexes.ts'
 /** Turns threads into records and index entries, for every verb that writes one. */
 
 const TITLE_CHARS = 200
+/** Longer than an address of mail. */
+const SUBJECT_CHARS = 400
 
 export function claimsOf(request: DecisionRequest | Revision): Claims {
   const { subject, preview, summary, workflow_name, task_label, risk_level } = request
@@ -132,6 +135,7 @@ export function currentRevision(
     requirement: revision.requirement,
     deadline: revision.submitted_at + revision.requirement.expires_ms,
     announced: [],
+    ...(subject === undefined ? {} : { subjects: [folded(subject.slice(0, SUBJECT_CHARS))] }),
     ...(charges.length === 0 ? {} : { charges }),
     ...defined({ workflow: workflow_name, label: task_label }),
     ...(subject === undefined ? {} : { title: shorten(subject) }),

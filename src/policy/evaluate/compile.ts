@@ -1,6 +1,8 @@
 import { defined } from '../../contract/defined.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { longTextErrors } from '../../contract/long-texts.ts'
+import { RISKS } from '../../domain/decision.ts'
+import { groupsEver } from '../../domain/quorum.ts'
 import { withReasons } from './because.ts'
 import { evaluate } from './evaluate.ts'
 import { explainOutcome } from './explain.ts'
@@ -144,6 +146,7 @@ function describe({ revision, commit, files, diagnostics, directory, routing, ru
     directory,
     budgets,
     views,
+    levelGroups: [...new Set(RISKS.flatMap((risk) => groupsEver(routing.levels[risk])))],
     retention,
     keeps,
     ruleCount,

@@ -26,6 +26,8 @@ export interface Snapshot {
   readonly budgets: Partial<Budgets>
   /** How reviewers look at calls of each level. */
   readonly views: Readonly<Record<Risk, LevelView>>
+  /** Groups that any level names. */
+  readonly levelGroups: readonly string[]
   readonly retention: Retention
   /** Words of people and agents that evidence keeps. */
   readonly keeps: KeptWords
