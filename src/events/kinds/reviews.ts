@@ -26,7 +26,6 @@ import {
 import {
   changesRequested,
   payloadRevealed,
-  requirementRaised,
   reviewAnnounced,
   reviewApproved,
   reviewExpired,
@@ -38,6 +37,7 @@ import {
   threadCommented,
   threadReleased,
 } from '../laws/reviews.ts'
+import { requirementRaised } from '../laws/raises.ts'
 import { voteCast } from '../laws/votes.ts'
 
 const via = oneOf(['key', 'link', 'oidc'], 'the kind of sign-in of the reviewer')
