@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox'
 import { ActionHash, DecisionStatus, RiskLevel } from './agent.ts'
 import { FreezeView } from './freeze.ts'
 import { HeadingView } from './heading.ts'
+import { Raised } from './raised.ts'
 import { LegalHoldView } from './legal-hold.ts'
 import { Display, LevelReview } from './display.ts'
 import { Because, FiredRule } from './reasons.ts'
@@ -17,18 +18,6 @@ export const Claim = Type.Object(
   { description: 'Who is looking at the thread. Others may still vote. A claim ends by itself.' },
 )
 export type Claim = Static<typeof Claim>
-
-const Raised = Type.Object(
-  {
-    at: Instant,
-    asks: Type.String({ description: 'What policy asks for since then: `two of security-leads`.' }),
-    fillable: Type.Boolean({
-      description:
-        'False when no reviewers can fill the seats: the agent withdraws the call and submits it again.',
-    }),
-  },
-  { description: 'Policy asks for more than when the call was submitted.' },
-)
 
 export const ThreadSummary = Type.Object({
   thread_id: Type.String(),

@@ -125,7 +125,7 @@ export function raisedRequirement(before: ReviewRequirement, now: ReviewRequirem
 
 const COUNTS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']
 
-/** What a raise asks for, beyond the requirement before it: `two of security-leads`. */
+/** The seats that a raise adds to the requirement before it: `two of security-leads`. */
 export function asksOf(before: ReviewRequirement, after: ReviewRequirement): string {
   const had = new Map(before.seats.map((seat) => [seat.group, seat.approvals]))
   const more = after.seats.filter(({ group, approvals }) => approvals > (had.get(group) ?? 0))

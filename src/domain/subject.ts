@@ -3,6 +3,8 @@
  * comparison also finds texts that only look like a name.
  */
 
+import { normalForm } from './normal-form.ts'
+
 /** Letters of other alphabets that readers take for these Latin letters. */
 const LIKE_LATIN = new Map(
   Object.entries({
@@ -35,8 +37,7 @@ const LIKE_LATIN = new Map(
 
 /** The text without case, marks, blanks and invisible characters, with Latin letters in place of look-alikes. */
 export function folded(text: string): string {
-  const plain = text
-    .normalize('NFKD')
+  const plain = (normalForm(text, 'NFKC') ?? text)
     .toLowerCase()
     .replaceAll(/[\p{M}\p{Default_Ignorable_Code_Point}\p{C}\s]/gu, '')
   return Array.from(plain, (one) => LIKE_LATIN.get(one) ?? one).join('')

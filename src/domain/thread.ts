@@ -102,7 +102,7 @@ export interface Raised {
   readonly policy: string
   /** The number of votes that were cast before. */
   readonly votes: number
-  /** What it asked for: `two of security-leads`. */
+  /** The added seats: `two of security-leads`. */
   readonly asks: string
 }
 

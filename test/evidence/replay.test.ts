@@ -321,7 +321,7 @@ const POSSIBLE: readonly [string, JsonObject[]][] = [
       resumed(),
       freeze(2, { reviewer: 'ann' }, 'ended'),
       voted(ANN),
-      approved(ANN, ['ann', 'ann']),
+      approved(ANN, ['ann']),
       minted(),
       redeemed(),
     ],

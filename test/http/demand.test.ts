@@ -96,7 +96,7 @@ describe('a bundle that asks for more', () => {
     expect((await bot.poll({ thread_id: thread })).body).toMatchObject({ status: 'rejected' })
   })
 
-  it('200 invalid: a proof that was handed out is refused for ever, and its thread ends', async () => {
+  it('200 invalid: a proof that was handed out is never accepted again, and its thread ends', async () => {
     const { task, thread, token, payload } = await approved(bot, cat)
     await raised()
     const proof = { task_id: task, signature: token, request_payload: payload }
@@ -109,7 +109,7 @@ describe('a bundle that asks for more', () => {
     })
   })
 
-  it('200: an approval whose votes fill the raised seats as well stands', async () => {
+  it('200: an approval whose votes also fill the raised seats stays', async () => {
     const { task, thread, token, payload } = await approved(bot, cat)
     await world.changePolicies(
       edited(

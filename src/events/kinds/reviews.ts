@@ -15,7 +15,6 @@ import {
 import {
   changesRequested,
   payloadRevealed,
-  requirementRaised,
   reviewAnnounced,
   reviewApproved,
   reviewExpired,
@@ -27,6 +26,7 @@ import {
   threadCommented,
   threadReleased,
 } from '../laws/reviews.ts'
+import { requirementRaised } from '../laws/raises.ts'
 import { voteCast } from '../laws/votes.ts'
 
 const via = oneOf(['key', 'link', 'oidc'], 'the kind of sign-in of the reviewer')
@@ -111,9 +111,7 @@ export const REVIEWS = {
     by: ['gateway:policies'],
     logged: {
       policy: text('the bundle revision that asks for more'),
-      requirement: object(
-        'the join of the requirement so far and the one of the bundle: seats, escalations, expiry',
-      ),
+      requirement: object('the join of the requirement so far and of the bundle: seats, escalations, expiry'),
     },
     law: requirementRaised,
     webhook: 'review.pending',

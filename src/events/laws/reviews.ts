@@ -1,12 +1,5 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '../../contract/json.ts'
-import {
-  maxRisk,
-  raisedRequirement,
-  type ReviewRequirement,
-  type Risk,
-  type Verdict,
-} from '../../domain/decision.ts'
+import { maxRisk, type ReviewRequirement, type Risk, type Verdict } from '../../domain/decision.ts'
 import { BY_FREEZE, NO_BUNDLE } from '../../domain/evidence.ts'
 import { freezeOf } from '../../domain/freeze.ts'
 import { type ThreadStatus, transition } from '../../domain/thread.ts'
@@ -14,6 +7,7 @@ import { type Judged, requireVerdict } from './verdict.ts'
 import type { ReadEvent } from '../record/read-event.ts'
 import { msOf, requireThat, textOf } from '../record/require.ts'
 import { givingWayTo, requireEscalated, requireQuorum, requireTighter, requirementOf } from './requirement.ts'
+import { countedVotes } from './raises.ts'
 import {
   currentThread,
   deadlineOf,
@@ -27,7 +21,6 @@ import {
   threadOf,
   type Ledger,
   type LedgerThread,
-  type LedgerVote,
 } from './ledger.ts'
 
 /*
@@ -226,33 +219,6 @@ export function reviewApproved(ledger: Ledger, record: ReadEvent<Voted>): void {
   requireQuorum(requirement, countedVotes(ledger, thread), record.at - thread.submitted_at + CLOCK_SKEW_MS)
   move(thread, 'quorum_met')
   thread.approval = { at: record.at }
-}
-
-/** The votes that count under the requirement, which may ask for more than when they were cast. */
-function countedVotes(ledger: Ledger, thread: LedgerThread): LedgerVote[] {
-  const { interactive, require_displayed } = thread.requirement
-  return standingVotes(ledger, thread)
-    .filter(({ via }) => interactive !== true || via !== 'key')
-    .filter(({ displayed }) => require_displayed !== true || displayed)
-}
-
-interface RequirementRaised {
-  readonly requirement: JsonObject
-}
-
-/** Requires a requirement that asks for more, with the times of the thread. An approval was not collected. */
-export function requirementRaised(ledger: Ledger, record: ReadEvent<RequirementRaised>): void {
-  const thread = openThread(ledger, record)
-  const { requirement: before, votes, approval } = thread
-  const after = requirementOf(record.details.requirement)
-  requireThat(before.seats.length > 0, 'no reviewer was asked about it')
-  requireThat(isDeepStrictEqual(raisedRequirement(before, after), after), 'it is less strict than before')
-  requireThat(!isDeepStrictEqual(raisedRequirement(before, before), after), 'it asks for nothing more')
-  requireThat(approval?.collected === undefined, 'its approval had been collected')
-  move(thread, 'raise')
-  delete thread.approval
-  thread.requirement = after
-  thread.votes = votes.map((vote) => ({ ...vote, raised: true }))
 }
 
 /**

@@ -39,8 +39,23 @@ export function voteCast(ledger: Ledger, record: ReadEvent<VoteCast>): void {
   if (isTakenBack) requireUnused(thread)
   if (thread.approval?.collected === undefined) requireInTime(thread, record)
   const vote = voteOf(ledger, record)
+  requireVoter(ledger, record, vote)
+  requireManner(thread, vote, commented)
+  requireDisplayed(ledger, thread, record)
+  const [first = vote] = thread.votes
+  requireThat(vote.digest === first.digest, 'the voters on this revision saw different content')
+  requireThat(!thread.seen.includes(vote.digest), 'the voter saw an earlier revision')
+  if (!isTakenBack) move(thread, 'vote_counted')
+  thread.votes = [...thread.votes.filter(({ reviewer }) => reviewer !== vote.reviewer), vote]
+  const type = ENDED_BY[decision]
+  if (type !== undefined) ledger.due = { type, thread: record.thread ?? '' }
+}
+
+/** Requires a reviewer who may vote: eligible, signed in, and without another vote that counts. @throws LawBroken */
+function requireVoter(ledger: Ledger, record: ReadEvent<VoteCast>, vote: LedgerVote): void {
+  const thread = openThread(ledger, record)
   const earlier = standingVotes(ledger, thread).find(({ reviewer }) => reviewer === vote.reviewer)
-  const isOwn = decision === 'reject' && earlier !== undefined
+  const isOwn = vote.decision === 'reject' && earlier !== undefined
   if (!isOwn) requireEligible(thread.requirement, vote, record.at - thread.submitted_at + CLOCK_SKEW_MS)
   if (!ledger.broken.has(`reviewer:${vote.reviewer}`)) {
     const sessions = ledger.signedIn.get(wayOf(vote.reviewer, vote.via))?.groups.keys() ?? []
@@ -50,22 +65,18 @@ export function voteCast(ledger: Ledger, record: ReadEvent<VoteCast>): void {
     isOwn || earlier === undefined || earlier.raised === true,
     'the same reviewer has voted on this revision',
   )
+}
+
+/** Requires the sign-in and the comment of the level. A rejection of an approval needs no sign-in. @throws LawBroken */
+function requireManner({ status, requirement }: LedgerThread, vote: LedgerVote, commented: boolean): void {
   requireThat(
-    isTakenBack || thread.requirement.interactive !== true || vote.via !== 'key',
+    status === 'approved' || requirement.interactive !== true || vote.via !== 'key',
     'a key cannot vote when a sign-in is required',
   )
   requireThat(
-    thread.requirement.require_comment !== true || decision !== 'reject' || commented,
+    requirement.require_comment !== true || vote.decision !== 'reject' || commented,
     'a rejection without a comment, although its level requires one',
   )
-  requireDisplayed(ledger, thread, record)
-  const [first = vote] = thread.votes
-  requireThat(vote.digest === first.digest, 'the voters on this revision saw different content')
-  requireThat(!thread.seen.includes(vote.digest), 'the voter saw an earlier revision')
-  if (!isTakenBack) move(thread, 'vote_counted')
-  thread.votes = [...thread.votes.filter(({ reviewer }) => reviewer !== vote.reviewer), vote]
-  const type = ENDED_BY[decision]
-  if (type !== undefined) ledger.due = { type, thread: record.thread ?? '' }
 }
 
 /** Requires an approval on which the agent cannot have acted. @throws LawBroken */

@@ -111,7 +111,7 @@ export function obstacleTo(
   return undefined
 }
 
-/** A vote of before a raise that fills no seat any more does not keep its reviewer from another one. */
+/** False for a vote of before a raise that no longer fills a seat: its reviewer may vote again. */
 function standsInTheWay(
   thread: Thread,
   vote: Vote,

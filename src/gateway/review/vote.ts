@@ -150,8 +150,8 @@ function count(
 }
 
 /**
- * The reviewer's groups from the identity provider that can fill a seat of the thread, or of any level: a later bundle
- * may ask for them. The vote keeps these groups, even if the directory changes later.
+ * The reviewer's groups from the identity provider that can fill a seat of the thread, or of any level. A later bundle
+ * may ask for the others. The vote keeps these groups, even if the directory changes later.
  */
 function groupsThatCount(
   deps: Deps,

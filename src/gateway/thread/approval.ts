@@ -113,8 +113,8 @@ async function outcomeAt(
 }
 
 /**
- * The stricter requirement of a thread, when the snapshot asks for more than the thread's own: computed with the facts
- * and the time of the submission. Undefined when the snapshot asks for nothing more, allows or rejects.
+ * The stricter requirement of a thread, when the snapshot asks for more than the thread's own. It is computed with the
+ * facts and the time of the submission. Undefined when the snapshot asks for nothing more, allows or rejects.
  *
  * @throws GatewayError `not_ready` for a fault of the engine
  */
