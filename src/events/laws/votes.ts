@@ -20,7 +20,6 @@ interface VoteCast {
   readonly decision: 'approve' | 'reject' | 'request_changes'
   readonly digest: string
   readonly via: string
-  readonly comment?: string | undefined
   readonly commented?: boolean | undefined
   readonly groups?: readonly string[] | undefined
   readonly displayed?: JsonObject | 'none' | undefined
@@ -33,7 +32,7 @@ const ENDED_BY = {
 } as const
 
 export function voteCast(ledger: Ledger, record: ReadEvent<VoteCast>): void {
-  const { decision, comment = '', commented = /\S/.test(comment) } = record.details
+  const { decision, commented = false } = record.details
   const thread = openThread(ledger, record)
   requireInTime(thread, record)
   const vote = voteOf(record)
@@ -65,7 +64,7 @@ export function voteCast(ledger: Ledger, record: ReadEvent<VoteCast>): void {
 }
 
 /**
- * Requires a digest of what the thread showed at that time. Votes of earlier versions say nothing about it.
+ * Requires a digest of what the thread showed at that time, unless nothing was displayed.
  *
  * @throws LawBroken
  */

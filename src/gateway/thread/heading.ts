@@ -26,7 +26,7 @@ export function makeHeading(
   return snapshot.headingOf({ tool, payload }, { by, places }, tagger(key))
 }
 
-/** The heading of an older thread without a stored heading, or of a tool that no policy knows. */
+/** The heading of a call whose tool no policy knows. */
 export function bareHeading(tool: string): Heading {
   return headingOf([{ text: tool }])
 }
@@ -38,9 +38,8 @@ export function bareHeading(tool: string): Heading {
 export function shownHeading(
   snapshot: Snapshot | undefined,
   tool: string,
-  heading: Heading | undefined,
+  heading: Heading,
 ): Heading {
-  if (heading === undefined) return bareHeading(tool)
   const sensitive = snapshot?.tools.get(tool)?.sensitive
   return hideFields(heading, (field) => sensitive === undefined || isSensitive(sensitive, field))
 }
