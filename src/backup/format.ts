@@ -16,12 +16,10 @@ import type { StoredEntry } from '../store/archive.ts'
  * Lines after `partition` belong to it, in the order of an archive. `time` is the latest time that the store has
  * recorded. `sha256` covers all earlier lines, including their line ends. The reader recomputes the whole last line
  * from the earlier lines, so it detects every changed byte. Disclosures before the first event belong to deleted
- * events (S22). Version 1, which this program also reads, has no disclosures.
+ * events (S22).
  */
 export const FORMAT = 'countersign-store'
 export const VERSION = 2
-/** Earlier versions that this program reads. */
-const READABLE = [1]
 /** A body of 16 Mi code units, each escaped as six bytes, with its name and its commit id. */
 export const LONGEST_LINE_BYTES = 128 * 1024 * 1024
 export const HEADER = JSON.stringify({ format: FORMAT, version: VERSION })
@@ -63,7 +61,6 @@ export class OtherFormat extends Error {
 export function checkHeader(text: string): void {
   if (text === HEADER) return
   const version = /^\{"format":"countersign-store","version":([1-9]\d{0,8})\}$/.exec(text)?.[1]
-  if (READABLE.some((one) => String(one) === version)) return
   if (version === undefined)
     throw new DamagedBackup(`this is not a backup of format ${FORMAT}, version ${VERSION}`)
   throw new OtherFormat(

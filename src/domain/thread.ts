@@ -15,14 +15,14 @@ export interface Thread {
   readonly created_at: number
   /** Shortened subject, for lists. */
   readonly title?: string
-  /** The random key of the tags in place of sensitive values; absent in threads of earlier versions. */
-  readonly tag_key?: string
-  /** The heading of the current revision; absent in threads of earlier versions. */
-  readonly heading?: Heading
-  /** The first value that made the rule fire that set the risk; absent without one, and in earlier versions. */
+  /** The random key of the tags in place of sensitive values. */
+  readonly tag_key: string
+  /** The heading of the current revision. */
+  readonly heading: Heading
+  /** The first value that made the rule fire that set the risk; absent without one. */
   readonly because?: FirstBecause
-  /** Digest of the rules that fired, for lists of calls that are alike; absent in threads of earlier versions. */
-  readonly rules_digest?: string
+  /** Digest of the rules that fired, for lists of calls that are alike. */
+  readonly rules_digest: string
   /** The agent's names for its workflow and its task. */
   readonly workflow?: string
   readonly label?: string
@@ -128,7 +128,7 @@ export interface Approval {
   readonly epoch: string
   /** The rules that approved the call without a reviewer; absent for an approval by reviewers. */
   readonly rules?: readonly string[]
-  /** The reviewers of each seat, in the order of the requirement; absent in threads of earlier versions. */
+  /** The reviewers of each seat, in the order of the requirement; absent for an approval by rules. */
   readonly seated?: readonly (readonly string[])[]
   /** The time when the agent first read the approval. */
   readonly collected_at?: number

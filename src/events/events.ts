@@ -30,16 +30,9 @@ export const kindOf = (type: string): EventKind | undefined => KINDS.get(type)
 
 const COMMITMENT = { commitment: optional(text('commitment to the disclosed members')) }
 
-/**
- * The members that a record of the kind may have. A record without a commitment may be of an earlier version, which
- * logged the members that are disclosed now.
- */
-export function membersOf(details: object, { logged, disclosed, formerly }: EventKind): Fields {
-  if (disclosed === undefined) return logged
-  if ('commitment' in details) return { ...logged, ...COMMITMENT }
-  const inClear = Object.keys({ ...disclosed, ...formerly }).some((name) => Object.hasOwn(details, name))
-  return inClear ? { ...logged, ...disclosed, ...formerly } : logged
-}
+/** The members that a record of the kind may have in the log. */
+export const membersOf = ({ logged, disclosed }: EventKind): Fields =>
+  disclosed === undefined ? logged : { ...logged, ...COMMITMENT }
 
 /** The event that webhooks receive for a record; undefined when they receive none. */
 export function webhookOf({ type, details }: WithDetails): WebhookEvent | undefined {

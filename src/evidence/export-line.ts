@@ -14,24 +14,18 @@ export interface ExportLine {
   readonly record?: JsonObject
   /** The text of the record, with exactly the stored bytes. */
   readonly text?: string
-  /** True for a line with a commit id, which exports had once and which no proof covers. */
-  readonly hasCommitId?: boolean
   /** Faults of the line in words, without its number. */
   readonly faults: readonly string[]
 }
 
-/**
- * A line of an export, which ends with the stored text of the record. A commit id, in exports before 28 November 2026,
- * has at most 128 characters, each of which needs six when escaped.
- */
-const LINE =
-  /^\{"number":([1-9][0-9]{0,14}),"leaf_hash":"([0-9a-f]{64})",("commit_id":"(?:[^"\\]|\\.){0,768}",)?"record":(\{.*\})\}$/s
+/** A line of an export, which ends with the stored text of the record. */
+const LINE = /^\{"number":([1-9][0-9]{0,14}),"leaf_hash":"([0-9a-f]{64})","record":(\{.*\})\}$/s
 
 export function readExportLine(line: Buffer): ExportLine {
   if (!isUtf8(line)) return { leaf: leafHash(''), faults: [notUtf8(line)] }
   const whole = line.toString('utf8')
   const { disclosures, plain } = withoutDisclosures(whole)
-  const [, number, hash, commitId, text] = LINE.exec(plain) ?? []
+  const [, number, hash, text] = LINE.exec(plain) ?? []
   if (text === undefined) return { leaf: leafHash(whole), faults: [noLine(whole)] }
   const leaf = leafHash(text)
   const record = recordIn(text)
@@ -43,7 +37,6 @@ export function readExportLine(line: Buffer): ExportLine {
     text,
     ...(disclosures === undefined ? {} : { disclosures }),
     ...(record && { record }),
-    hasCommitId: commitId !== undefined,
     faults: [...wrongHash, ...wrongForm],
   }
 }

@@ -231,7 +231,7 @@ function requireActor({ actor: { kind, id } }: ReadEvent, { by }: EventKind): vo
 
 /** Requires every member that is not optional, and that each member has the right kind. */
 function requireMembers({ details }: ReadEvent<JsonObject>, kind: EventKind): void {
-  for (const [name, { optional, accepts, otherwise }] of Object.entries(membersOf(details, kind))) {
+  for (const [name, { optional, accepts, otherwise }] of Object.entries(membersOf(kind))) {
     const value = Object.hasOwn(details, name) ? details[name] : undefined
     if (value === undefined) requireThat(optional, `its \`${name}\` is missing`)
     else requireThat(accepts(value), `its \`${name}\` ${otherwise}`)
@@ -239,7 +239,7 @@ function requireMembers({ details }: ReadEvent<JsonObject>, kind: EventKind): vo
 }
 
 function requireNoOthers({ details }: ReadEvent<JsonObject>, kind: EventKind): void {
-  const members = membersOf(details, kind)
+  const members = membersOf(kind)
   for (const name of Object.keys(details))
     requireThat(Object.hasOwn(members, name), `such a record cannot have \`${name}\``)
 }

@@ -68,8 +68,6 @@ export interface Verdict {
   readonly unsigned: number
   /** The commitments of the records, and what the export holds of their disclosures. */
   readonly disclosures: DisclosureCounts
-  /** True when lines have commit ids, which no proof covers. */
-  readonly commitIds: boolean
   /** True when every record was readable, in its place, and replayed. */
   readonly whole: boolean
   /** The state after the replayed records. */
@@ -139,10 +137,7 @@ class EvidenceCheck {
   /** The number in the last line. */
   #number: number
   #signed: Checkpoint | undefined
-  /** Whether a line had a commit id, and whether a line had none. */
-  #hadCommitId = false
   readonly #disclosures = new DisclosureCheck()
-  #hadNone = false
   /** The latest time of a record, ms since 1970. */
   #latest: number
 
@@ -237,7 +232,6 @@ class EvidenceCheck {
       ...(signed && { signed }),
       unsigned: records - (signed?.size ?? 0),
       disclosures: counts,
-      commitIds: this.#hadCommitId,
       whole: this.#isWhole,
       story: this.#replay.story(),
     }
@@ -299,18 +293,9 @@ class EvidenceCheck {
     this.#fault('consistency', `${size} records were signed at ${at}, but one of them has the time ${latest}`)
   }
 
-  /** Reports a commit id that was added. Only the first lines of a file may be of an older export, which had them. */
-  #expectForm(name: string, { hasCommitId }: ExportLine): void {
-    if (hasCommitId === true && this.#hadNone)
-      this.#fault('integrity', `${name} has a commit id, but lines before it have none`)
-    if (hasCommitId === true) this.#hadCommitId = true
-    if (hasCommitId === false) this.#hadNone = true
-  }
-
   #look(line: ExportLine, due: number): void {
     const { number, record, faults } = line
     const name = number === undefined ? `line ${this.#line}` : `record ${number}`
-    this.#expectForm(name, line)
     for (const fault of faults) this.#fault('integrity', `${name} ${fault}`)
     if (number !== undefined) this.#follow(number, due)
     const isOther = record !== undefined && this.#tenant !== undefined && record['tenant'] !== this.#tenant

@@ -25,7 +25,7 @@ export type HarnessName = 'claude-code' | 'codex' | 'gemini'
 /** Codex and Gemini CLI do not block the tool on exit code 2 without text on standard error. */
 const WITH_A_WORD = "{ echo 'countersign: the tool did not run' >&2; exit 2; }"
 
-/** code.claude.com/docs/en/hooks: PreToolUse. Version 2.1.295 added `onFailure`; earlier versions ignore it. */
+/** code.claude.com/docs/en/hooks: PreToolUse. Version 2.1.295 added `onFailure`; those before ignore it. */
 const CLAUDE_CODE: Harness = {
   name: 'claude-code',
   event: 'PreToolUse',

@@ -90,7 +90,7 @@ function heldPath(directory: string, key: string, id: string): string {
   return join(directory, `${key}.${id}.${process.pid}`)
 }
 
-/** The thread in a file; undefined for a file of an earlier version, or of a call that the gateway never answered. */
+/** The thread in a file; undefined for a call that the gateway never answered. */
 function threadIn(path: string): string | undefined {
   if (!held.has(path)) return undefined
   return THREAD.exec(readFileSync(path, 'utf8'))?.[0]

@@ -141,7 +141,7 @@ describe('a backup written by hand', () => {
     await expect(verifyBackup(inPieces(text))).rejects.toThrow(what)
   })
 
-  it.each([1, 2])('is accepted when it is valid, in version %s', async (version) => {
+  it.each([2])('is accepted when it is valid, in version %s', async (version) => {
     const line = '{"index":"i","score":1,"member":"m"}'
     const first = header.replace('2', String(version))
     await verifyBackup(inPieces(sealed([first, '{"partition":"a"}', line, '{"time":1}'], totals)))

@@ -617,7 +617,7 @@ describe('countersign review', () => {
   })
 
   it('a vote on a decided thread exits 1 with the reason', async () => {
-    const { code, err } = await review('reject', thread)
+    const { code, err } = await review('approve', thread)
     expect(err).toContain('the thread is approved')
     expect(code).toBe(1)
   })

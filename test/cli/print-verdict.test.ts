@@ -12,7 +12,6 @@ const signed = (at: number): Pick<Verdict, 'signed'> => ({
 const verdict: Verdict = {
   faults: [],
   omitted: 0,
-  commitIds: false,
   disclosures: { commitments: 0, given: 0, erased: 0, expired: 0 },
   records: 100,
   unsigned: 10,

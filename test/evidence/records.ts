@@ -57,8 +57,6 @@ const judged = (verdict: string, by = ['r']): JsonObject => ({
   policy: 'bundle',
   commitment: 'c',
 })
-/** The members of earlier versions in place of the commitment. */
-export const IN_CLEAR = { commitment: undefined as never, payload_digest: 'p', reads: [] }
 /** The time that THREAD had waited at its decision. */
 const waited = ({ at: seconds = 1 }: Parts): JsonObject => ({ waited_ms: (seconds - 1) * 1_000 })
 
@@ -104,9 +102,9 @@ export const freeze = (
   scope: JsonObject = {},
   type: 'started' | 'ended' = 'started',
 ): JsonObject =>
-  record(`freeze.${type}`, { ...plain, by: 'admin:admin', details: { ...scope, reason: 'odd', epoch } })
+  record(`freeze.${type}`, { ...plain, by: 'admin:admin', details: { ...scope, commitment: 'c', epoch } })
 export const legalHold = (scope: JsonObject = {}, type: 'started' | 'ended' = 'started'): JsonObject =>
-  record(`legal_hold.${type}`, { ...plain, by: 'admin:admin', details: { ...scope, reason: 'case' } })
+  record(`legal_hold.${type}`, { ...plain, by: 'admin:admin', details: { ...scope, commitment: 'c' } })
 export const decided = (verdict: 'allow' | 'reject', by = [`${verdict}s`], parts: Parts = {}): JsonObject =>
   record(verdict === 'allow' ? 'decision.allowed' : 'decision.rejected', {
     thread_id: undefined,
@@ -118,7 +116,7 @@ export const reported = (text: string): JsonObject =>
   record('agent.event', {
     ...plain,
     task_id: 'task',
-    details: { event_id: 'e', event_summary: text, event_type: 'progress' },
+    details: { event_id: text },
   })
 
 /** The keys that the acts of the records need. */

@@ -105,19 +105,6 @@ describe('evidence that was tampered with', () => {
     expect(await verify(lines)).toMatchObject({ faults: [], unsigned: 10 })
   })
 
-  it('accepts the commit ids of an older export and says that no proof covers them, but none that was added', async () => {
-    const withIds = (from: number, to: number): string[] =>
-      linesOf(records).map((line, i) =>
-        i >= from && i < to ? line.replace('"record"', `"commit_id":"c\\"${i}","record"`) : line,
-      )
-    expect(await verify(withIds(0, 0))).toMatchObject({ faults: [], commitIds: false })
-    expect(await verify(withIds(0, records.length))).toMatchObject({ faults: [], commitIds: true })
-    expect(await verify(withIds(0, 20))).toMatchObject({ faults: [], commitIds: true })
-    expect(textsIn(await verify(withIds(20, 21)))).toEqual([
-      'record 21 has a commit id, but lines before it have none',
-    ])
-  })
-
   it('names each fault', async () => {
     const lines = linesOf(records)
     lines[4] = lineOf(records[4] ?? '', 6)

@@ -435,13 +435,14 @@ describe('POST votes', () => {
     expect((await by('ann').show(thread)).body.status).toBe('pending_review')
   })
 
-  it('403 already_voted for a second vote on one revision, whatever the decision', async () => {
+  it('403 already_voted for a second vote on one revision, except for a rejection', async () => {
     const { thread } = await held(bot, { payload: { amount: 60_000 } })
     await by('ann').approve(thread)
-    for (const decision of ['approve', 'reject', 'request_changes']) {
+    for (const decision of ['approve', 'request_changes']) {
       const { status, problem } = await by('ann').vote(thread, { decision, revision: 1 })
       expect([status, problem.code]).toEqual([403, 'already_voted'])
     }
+    expect((await by('ann').vote(thread, { decision: 'reject', revision: 1 })).status).toBe(200)
   })
 
   it('404 precedes every other error', async () => {

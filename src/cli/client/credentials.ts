@@ -36,18 +36,12 @@ export function writeDemoCredentials(directory: string, credentials: DemoCredent
   renameSync(`${path}.new`, path)
 }
 
-/** Earlier versions wrote only the key of a single agent. */
-type Written = Omit<DemoCredentials, 'agent_keys'> & Partial<Pick<DemoCredentials, 'agent_keys'>>
-
 /** @throws CliFailure for a file that `countersign dev` did not write */
 export function readDemoCredentials(directory = DEFAULT_DIRECTORY): DemoCredentials | undefined {
   const path = join(directory, DEMO_FILE)
   if (!existsSync(path)) return undefined
   try {
-    const { agent_keys, ...rest } = JSON.parse(readFileSync(path, 'utf8')) as Written
-    const own =
-      rest.agent !== undefined && rest.agent_key !== undefined ? { [rest.agent]: rest.agent_key } : {}
-    return { ...rest, agent_keys: { ...own, ...agent_keys } }
+    return JSON.parse(readFileSync(path, 'utf8')) as DemoCredentials
   } catch (cause) {
     throw new CliFailure(`cannot read \`${path}\`: ${(cause as Error).message}`, {
       hint: 'delete the file and run `countersign dev` again: it issues new keys',

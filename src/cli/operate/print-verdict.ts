@@ -130,14 +130,13 @@ function ageOf(ms: number): string {
 }
 
 /** Conclusions that an auditor must not draw (docs/evidence.md). */
-function limitsOf({ unsigned, signed, commitIds }: Verdict): string[] {
+function limitsOf({ unsigned, signed }: Verdict): string[] {
   const tail =
     signed === undefined
       ? 'records without a receipt'
       : `the last ${counted(unsigned, 'record')}, except those with receipts`
   return [
     ...(unsigned === 0 ? [] : [`${tail}: no checkpoint covers them`]),
-    ...(commitIds ? ['commit ids of an older export: no proof covers them'] : []),
     'that a record is true, or that nothing happened outside the gateway',
     'that no independent record was left out before it was signed, such as a call that was allowed at once',
     'exact times: they come from the clock of the store',

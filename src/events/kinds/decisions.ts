@@ -49,14 +49,7 @@ const VALUES = {
   revision_id: optional(text("the agent's id of the revision")),
 }
 
-/** Members of decisions before 29 November 2026. */
-const IN_CLEAR = {
-  heading: optional(object('the heading of a held call; SHA-256 of its template')),
-  payload_commitment: optional(text('commitment to the payload, if it has sensitive fields')),
-  reads: objects('the fields that the rules read, each with its value, digest or commitment'),
-}
-
-const JUDGED = { logged: DECIDED, disclosed: VALUES, formerly: IN_CLEAR }
+const JUDGED = { logged: DECIDED, disclosed: VALUES }
 
 export const DECISIONS = {
   'decision.allowed': event({

@@ -25,7 +25,7 @@ export type Law<R extends object = object> = (ledger: Ledger, event: ReadEvent<R
  *
  * @typeParam L the logged members
  * @typeParam D the disclosed members
- * @typeParam R the members that a function of the row may read: those of an earlier version had no disclosures
+ * @typeParam R the members that a function of the row may read
  */
 export interface EventKind<L extends Fields = Fields, D extends Fields = Fields, R extends object = object> {
   /** The words for people, after the subject: "was approved". */
@@ -39,8 +39,6 @@ export interface EventKind<L extends Fields = Fields, D extends Fields = Fields,
   readonly system?: true | 'too'
   readonly logged: L
   readonly disclosed?: D
-  /** Members of records that earlier versions wrote. */
-  readonly formerly?: Fields
   /** The law of replay for records of this kind. */
   readonly law: Law<R>
   /** The event that webhooks receive. */

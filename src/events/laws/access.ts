@@ -68,7 +68,7 @@ export function keyExpired(ledger: Ledger, { at, details }: ReadEvent<KeyDetails
   ledger.keys.set(holder, { hash })
 }
 
-/** Requires the record to name a key of the actor; records of earlier versions name no key. @throws LawBroken */
+/** Requires that the actor held the key that the record names. An act in a session names none. @throws LawBroken */
 function requireKeyName(ledger: Ledger, { actor: { kind, id, key }, at }: ReadEvent): void {
   if (key === undefined) return
   const { hash, old } = ledger.keys.get(`${kind}:${id}`) ?? {}

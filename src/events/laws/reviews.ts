@@ -37,9 +37,6 @@ interface Decided extends Judged {
   readonly requirement?: JsonObject | undefined
   readonly hashed?: boolean | undefined
   readonly template?: string | undefined
-  /** In records of earlier versions. */
-  readonly action_hash?: string | undefined
-  readonly heading?: JsonObject | undefined
   readonly fault?: string | undefined
 }
 
@@ -134,7 +131,7 @@ export function reviewRevised(ledger: Ledger, record: DecisionEvent): void {
   if (rejected) ledger.due = { type: 'review.rejected', thread: id }
 }
 
-const isHashed = ({ hashed, action_hash }: Decided): boolean => hashed === true || action_hash !== undefined
+const isHashed = ({ hashed }: Decided): boolean => hashed === true
 
 function decidedAtOnce(ledger: Ledger, record: DecisionEvent, verdict: Verdict): void {
   decided(ledger, record, verdict)
@@ -174,12 +171,8 @@ const revisionOf = (record: DecisionEvent): RevisionIn & Pick<LedgerThread, 'req
 type RevisionIn = Pick<LedgerThread, 'risk' | 'revision' | 'submitted_at' | 'votes' | 'announced' | 'shown'>
 
 function revisionIn({ revision = 0, at: submitted_at, details }: DecisionEvent): RevisionIn {
-  const { policy: bundle, heading, risk } = details
-  const template = details.template ?? heading?.['template']
-  const shown = {
-    bundle,
-    ...(template === undefined ? {} : { template: textOf(template, 'template') }),
-  }
+  const { policy: bundle, template, risk } = details
+  const shown = { bundle, ...(template === undefined ? {} : { template }) }
   return { risk, revision, submitted_at, votes: [], announced: [], shown }
 }
 

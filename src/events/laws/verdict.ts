@@ -26,10 +26,6 @@ export interface Judged {
   readonly policy: string
   readonly commitment?: string | undefined
   readonly masked?: readonly string[] | undefined
-  /** The three members of earlier versions. */
-  readonly payload_digest?: string | undefined
-  readonly payload_commitment?: string | undefined
-  readonly nonce?: string | undefined
 }
 
 /** Requires a consistent verdict. @throws LawBroken */
@@ -47,20 +43,8 @@ export function requireVerdict(known: RuleVerdicts, { details }: ReadEvent<Judge
 }
 
 /** Requires the call: a commitment to its values or, when all of them may be sensitive, their names. */
-function requireAsked({ commitment, masked, ...earlier }: Judged): void {
-  if (commitment === undefined && masked === undefined) requireAskedInClear(earlier)
-}
-
-/** Requires the payload, in a record of an earlier version, as a digest or as a commitment. */
-function requireAskedInClear({
-  payload_digest,
-  payload_commitment,
-  nonce,
-}: Pick<Judged, 'payload_digest' | 'payload_commitment' | 'nonce'>): void {
-  const isPlain = payload_digest !== undefined
-  requireThat(isPlain || Boolean(payload_commitment), 'its `commitment` is missing')
-  requireThat(!isPlain || payload_commitment === undefined, 'the record holds its payload twice')
-  requireThat(isPlain || Boolean(nonce), 'its `nonce` is missing')
+function requireAsked({ commitment, masked }: Judged): void {
+  requireThat(commitment !== undefined || masked !== undefined, 'its `commitment` is missing')
 }
 
 /**

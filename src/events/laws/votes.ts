@@ -20,7 +20,6 @@ interface VoteCast {
   readonly decision: 'approve' | 'reject' | 'request_changes'
   readonly digest: string
   readonly via: string
-  readonly comment?: string | undefined
   readonly commented?: boolean | undefined
   readonly groups?: readonly string[] | undefined
   readonly displayed?: 'all' | 'some' | 'none' | undefined
@@ -33,7 +32,7 @@ const ENDED_BY = {
 } as const
 
 export function voteCast(ledger: Ledger, record: ReadEvent<VoteCast>): void {
-  const { decision, comment = '', commented = /\S/.test(comment) } = record.details
+  const { decision, commented = false } = record.details
   const thread = openThread(ledger, record)
   const isTakenBack = decision === 'reject' && thread.status === 'approved'
   if (isTakenBack) requireUnused(thread)

@@ -17,7 +17,6 @@ import { standingOf } from '../auth/standing.ts'
 import { refuseWithoutRoom } from '../core/budgets.ts'
 import type { Heading } from '../../domain/heading.ts'
 import { makeHeading } from '../thread/heading.ts'
-import { tagKeyOf } from '../thread/mask-sensitive.ts'
 import { chargesOf, exceededBy, limitGuards } from '../thread/limits.ts'
 import { traceOf } from '../core/trace-context.ts'
 import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from '../core/records.ts'
@@ -95,7 +94,7 @@ async function attempt(
   const raw = await judge(deps, snapshot, call)
   const outcome = withReasons(snapshot, call, tightenedRisk(read.value, raw))
   const bundle = snapshot.revision
-  const key = tagKeyOf(deps, read.value)
+  const key = read.value.tag_key
   const heading = makeHeading(snapshot, { tenant, tool, payload, outcome }, key)
   const evaluated = { outcome, heading, bundle, at, kept: keptBy(snapshot.tools.get(tool)) }
   const revision = nextRevision(read.value, request.revision, {

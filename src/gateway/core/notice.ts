@@ -58,7 +58,7 @@ export function threadNotice(
       tenant_id: thread.tenant,
       agent_id: thread.agent,
       tool_name: thread.tool,
-      ...defined({ heading: thread.heading }),
+      heading: thread.heading,
       task_id: thread.task_id,
       thread_id: thread.thread_id,
       decision: thread.status,

@@ -135,8 +135,7 @@ export interface InstanceRecord {
   /** The rights that a newer directory takes away, as one line. */
   readonly withdrawals?: string
   readonly load_ok: boolean
-  /** Absent in reports of earlier versions. */
-  readonly load?: LoadState
+  readonly load: LoadState
 }
 
 export type LoadState = 'loading' | 'loaded' | 'failed'
@@ -168,8 +167,8 @@ export interface RevisionRecord {
   readonly payload_digest: string
   readonly action_hash?: string
   readonly claims: Claims
-  /** The heading of the call; absent in revisions of earlier versions. */
-  readonly heading?: Heading
+  /** The heading of the call. */
+  readonly heading: Heading
   readonly risk: Risk
   readonly policy_risk: Risk
   readonly message: string

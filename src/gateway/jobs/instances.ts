@@ -90,8 +90,6 @@ export async function listInstances(deps: Deps): Promise<InstancesView> {
       .toSorted((a, b) => a.started_at - b.started_at)
       .map(({ started_at, seen_at, loaded_at, ...rest }) => ({
         ...rest,
-        // an earlier version says only whether it succeeded
-        load: rest.load ?? (rest.load_ok ? 'loaded' : 'failed'),
         started_at: isoTime(started_at),
         seen_at: isoTime(seen_at),
         ...defined({ loaded_at: loaded_at === undefined ? undefined : isoTime(loaded_at) }),

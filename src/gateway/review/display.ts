@@ -34,7 +34,7 @@ export function displayOf(thread: Thread, revisions: Revisions): ThreadView['dis
     revision_digest: record.digest,
     bundle: record.policy_revision,
     level: thread.risk,
-    ...defined({ template: record.heading?.template }),
+    ...defined({ template: record.heading.template }),
     parts: [...(thread.raised ? ['raised'] : []), ...partsOf(revisions)],
   }
 }

@@ -57,10 +57,10 @@ export async function lastApproved(deps: Deps, caller: Caller, thread_id: string
 export async function precedents(deps: Deps, caller: Caller, thread_id: string): Promise<Precedents> {
   reviewerEntry(deps.policies.current(), caller)
   const { value: thread } = await findThread(deps, caller.tenant, thread_id)
-  const reason = canonicalJson([thread.rules_digest ?? '', (thread.because ?? null) as JsonValue])
+  const reason = canonicalJson([thread.rules_digest, (thread.because ?? null) as JsonValue])
   const isEqual = (one: Thread): boolean =>
     one.status !== 'pending_review' &&
-    canonicalJson([one.rules_digest ?? '', (one.because ?? null) as JsonValue]) === reason
+    canonicalJson([one.rules_digest, (one.because ?? null) as JsonValue]) === reason
   return storeCall(async () => {
     const found = await decidedBefore(deps, thread, isEqual, DECISIONS)
     const tenant = deps.policies.current()?.directory.tenants.get(thread.tenant)

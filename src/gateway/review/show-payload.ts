@@ -4,7 +4,7 @@ import { checkPicture, type CheckedPicture } from '../../domain/picture.ts'
 import type { Thread } from '../../domain/thread.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { hideSensitive, tagKeyOf } from '../thread/mask-sensitive.ts'
+import { hideSensitive } from '../thread/mask-sensitive.ts'
 import type { RevisionRecord } from '../core/records.ts'
 
 /**
@@ -15,11 +15,11 @@ import type { RevisionRecord } from '../core/records.ts'
 export function shownPayload(
   deps: Deps,
   caller: Caller,
-  thread: Pick<Thread, 'thread_id' | 'tag_key' | 'tool'>,
+  thread: Pick<Thread, 'tag_key' | 'tool'>,
   { payload }: Pick<RevisionRecord, 'payload'>,
 ): Pick<ThreadView, 'payload' | 'masked'> {
   if (caller.via === 'key') return { payload: payload as ThreadView['payload'], masked: [] }
-  const shown = hideSensitive(deps, tagKeyOf(deps, thread), { tool: thread.tool, payload })
+  const shown = hideSensitive(deps, thread.tag_key, { tool: thread.tool, payload })
   return { payload: shown.payload as ThreadView['payload'], masked: [...shown.masked] }
 }
 

@@ -43,7 +43,7 @@ export function equalTag({ commitmentSecret }: Deps, thread: Asked): string | un
 /** The same text for waiting calls of one agent and tool with the same risk and fired rules. */
 export function alikeTag(thread: Thread): string | undefined {
   const { status, tool, agent, risk, rules_digest } = thread
-  if (status !== 'pending_review' || rules_digest === undefined) return undefined
+  if (status !== 'pending_review') return undefined
   return digestOf([tool, agent, risk, rules_digest]).slice(0, TAG_CHARS)
 }
 

@@ -26,7 +26,7 @@ export function makeHeading(
   return snapshot.headingOf({ tool, payload }, { by, places }, tagger(key))
 }
 
-/** The heading of an older thread without a stored heading, or of a tool that no policy knows. */
+/** The heading of a call whose tool no policy knows. */
 export function bareHeading(tool: string): Heading {
   return headingOf([{ text: tool }])
 }
@@ -35,12 +35,7 @@ export function bareHeading(tool: string): Heading {
  * The heading as it may be shown now. The values that the contract in force marks as sensitive are hidden; without a
  * contract, all values are.
  */
-export function shownHeading(
-  snapshot: Snapshot | undefined,
-  tool: string,
-  heading: Heading | undefined,
-): Heading {
-  if (heading === undefined) return bareHeading(tool)
+export function shownHeading(snapshot: Snapshot | undefined, tool: string, heading: Heading): Heading {
   const sensitive = snapshot?.tools.get(tool)?.sensitive
   return hideFields(heading, (field) => sensitive === undefined || isSensitive(sensitive, field))
 }

@@ -33,11 +33,3 @@ const KEY_BYTES = 16
 /** A key that ends with its thread, so that no reader can test guesses of a value with a tag afterwards. */
 export const newTagKey = (deps: Pick<Deps, 'random'>): string =>
   Buffer.from(deps.random(KEY_BYTES)).toString('base64url')
-
-/** The key of a thread's tags. A thread of an earlier version has a key that follows from its id. */
-export function tagKeyOf(
-  deps: Pick<Deps, 'commitmentSecret'>,
-  { tag_key, thread_id }: { readonly tag_key?: string | undefined; readonly thread_id: string },
-): string {
-  return tag_key ?? createHmac('sha256', deps.commitmentSecret).update(thread_id).digest('base64url')
-}

@@ -116,6 +116,7 @@ export function currentRevision(
   | 'tool'
   | 'path'
   | 'created_at'
+  | 'tag_key'
   | 'votes'
   | 'revision_ids'
   | 'status'
@@ -130,7 +131,7 @@ export function currentRevision(
     risk: revision.risk,
     policy_risk: revision.policy_risk,
     message: revision.message,
-    ...defined({ heading: revision.heading }),
+    heading: revision.heading,
     ...reasonsOf(revision.fired),
     requirement: revision.requirement,
     deadline: revision.submitted_at + revision.requirement.expires_ms,

@@ -7,7 +7,7 @@ import { type ChatFormat, type Destination, isChat, subscribesTo } from '../../d
 import type { Guard, Write } from '../../store/store.ts'
 import type { Deps, Enqueued } from '../core/deps.ts'
 import { callKey, isoTime } from '../core/event-record.ts'
-import { hideSensitive, newTagKey, tagKeyOf } from '../thread/mask-sensitive.ts'
+import { hideSensitive, newTagKey } from '../thread/mask-sensitive.ts'
 import type { KnownDestinations } from '../core/caches.ts'
 import { type DeliveryRecord, put, read, revisionId, unchanged } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
@@ -189,11 +189,7 @@ async function payloadOf(deps: Deps, tenant: string, notice: Notice): Promise<Js
   const { tool_name } = notice.body
   const payload = notice.payload ?? (await proposedPayload(deps, tenant, notice.body))
   if (payload === undefined || tool_name === undefined) return undefined
-  return hideSensitive(deps, tagsOf(deps, notice), { tool: tool_name, payload }).payload
-}
-
-function tagsOf(deps: Deps, { tag_key, body: { thread_id } }: Notice): string {
-  return thread_id === undefined ? newTagKey(deps) : tagKeyOf(deps, { tag_key, thread_id })
+  return hideSensitive(deps, notice.tag_key ?? newTagKey(deps), { tool: tool_name, payload }).payload
 }
 
 async function proposedPayload(

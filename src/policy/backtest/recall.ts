@@ -27,7 +27,7 @@ export function recall(decided: Decided): Recalled {
   // Shorter names first, so that each parent precedes its members.
   for (const read of decided.reads.toSorted((a, b) => a.field.length - b.field.length)) {
     const field = parseField(read.field)
-    if (isFieldProblem(field) || read.state === 'hidden') continue
+    if (isFieldProblem(field)) continue
     const { value } = read
     if (read.state === 'value' && value !== undefined) {
       if (field.root === 'payload') put(payload, field.path, value)

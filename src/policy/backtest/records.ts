@@ -30,10 +30,10 @@ export interface Decided {
   readonly template?: string
 }
 
-/** A recorded field: its value, a note that it was missing, or a digest or commitment that replaces the value. */
+/** A recorded field: its value, or a note that it was missing. */
 export interface RecordedRead {
   readonly field: string
-  readonly state: 'value' | 'missing' | 'hidden'
+  readonly state: 'value' | 'missing'
   readonly value?: JsonValue
 }
 
@@ -126,10 +126,9 @@ function readLine(line: string, at: number): Line {
 function isWhole(record: JsonObject): boolean {
   const { actor, details = {} } = record
   if (!isObject(actor) || !isObject(details) || textOf(record, 'tenant') === '') return false
-  const { reads = [], missing = [] } = details
-  const isList = Array.isArray(reads) && (reads as readonly JsonValue[]).every(isObject)
+  const { missing = [] } = details
   const areNames = Array.isArray(missing) && missing.every((one) => typeof one === 'string')
-  return isList && areNames && !Number.isNaN(Date.parse(textOf(record, 'at')))
+  return areNames && !Number.isNaN(Date.parse(textOf(record, 'at')))
 }
 
 /**
@@ -207,20 +206,11 @@ const READS = 'reads.'
 
 /** The recorded fields. A field that is neither disclosed nor missing is unknown. */
 function readsOf(details: JsonObject, members: JsonObject): RecordedRead[] {
-  const { reads, missing = [] } = details
-  // a record of an earlier version has the values in the log
-  if (reads !== undefined) return (reads as readonly JsonObject[]).map(readOf)
+  const { missing = [] } = details
   const values = Object.entries(members).flatMap(([name, value]): RecordedRead[] =>
     name.startsWith(READS) ? [{ field: name.slice(READS.length), state: 'value', value }] : [],
   )
   return [...values, ...(missing as readonly string[]).map((field) => ({ field, state: 'missing' }) as const)]
-}
-
-function readOf(read: JsonObject): RecordedRead {
-  const field = textOf(read, 'field')
-  if (read['missing'] === true) return { field, state: 'missing' }
-  const value = read['value']
-  return value === undefined ? { field, state: 'hidden' } : { field, state: 'value', value }
 }
 
 function detailsOf(record: JsonObject): JsonObject {

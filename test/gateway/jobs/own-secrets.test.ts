@@ -44,7 +44,7 @@ const putInstance = (host: string): Promise<unknown> =>
     deadline: Infinity,
     guards: [],
     writes: [
-      put('instance', host, { host, version: '', started_at: 1, seen_at: 1, load_ok: true }),
+      put('instance', host, { host, version: '', started_at: 1, seen_at: 1, load_ok: true, load: 'loaded' }),
       { op: 'index', index: 'instances', member: host, to: 1 },
     ],
     events: [],

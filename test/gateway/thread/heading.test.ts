@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { WebhookSecret } from '../../../src/contract/webhook.ts'
 import type { Heading } from '../../../src/domain/heading.ts'
 import { sha256 } from '../../../src/domain/digest.ts'
-import { put, read, unchanged } from '../../../src/gateway/core/records.ts'
 import { type Agent, edited, held, openWorld, type Reviewer, type World } from '../../gateway-fixture.ts'
 import { until } from '../../until.ts'
 import { type Receiver, Receivers } from '../../webhooks/receiver.ts'
@@ -118,22 +117,6 @@ describe('the heading of a thread', () => {
       ['review.rejected', expect.stringMatching(PAID)],
     ])
     expect(JSON.stringify(receiver.got)).not.toContain(SECRET)
-  })
-
-  it("is the tool's name for a thread from before headings were stored", async () => {
-    const { thread } = await held(bot, { payload })
-    const { store } = world.app.deps
-    const found = await read(store, 'acme', 'thread', thread)
-    if (found === undefined) throw new Error('no thread')
-    const { heading: _, ...before } = found.value
-    await store.commit('acme', {
-      commitId: 'older',
-      deadline: store.now() + 60_000,
-      guards: [unchanged('thread', thread, found)],
-      writes: [put('thread', thread, before)],
-      events: [],
-    })
-    expect((await ann.show(thread)).body.heading).toEqual({ line: 'pay', segments: [{ text: 'pay' }] })
   })
 
   it('hides values that a later policy calls sensitive, in lists, threads and webhooks', async () => {

@@ -392,8 +392,8 @@ describe('a backtest', () => {
     }
     for (const odd of [{ actor: 'bot' }, { at: 'today' }, { tenant: 7 }, { details: [] }])
       await refused({ ...record, ...odd })
-    for (const reads of [{}, [null], 'payload.amount'])
-      await refused({ ...record, details: { ...(record['details'] as JsonObject), reads } })
+    for (const missing of [{}, [null], 'payload.amount'])
+      await refused({ ...record, details: { ...(record['details'] as JsonObject), missing } })
     await refused([])
     for (const number of [1.5, '1']) await refused(record, number)
     const half = line.replace('"tenant"', '"x":"\\ud800","tenant"')

@@ -68,8 +68,6 @@ describe('every fact', () => {
     if (recorded !== 'with the decision') return
     const missing = recall({ ...RECORD, reads: [{ field: name, state: 'missing' }] })
     expect(missing.isUnknown(field)).toBe(false)
-    const hidden = recall({ ...RECORD, reads: [{ field: name, state: 'hidden' }] })
-    expect(hidden.isUnknown(field)).toBe(true)
     const { tools, directory } = await snapshotOf(bundle())
     for (const value of SAMPLES) {
       const rebuilt = recall({ ...RECORD, reads: [{ field: name, state: 'value', value }] })

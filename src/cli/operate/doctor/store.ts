@@ -109,7 +109,14 @@ async function open(config: Config, name: string): Promise<Finding[]> {
 async function writeRefusal(store: Awaited<ReturnType<typeof openStore>>): Promise<string | undefined> {
   const id = `doctor-${randomUUID()}`
   const now = store.now()
-  const nothing = { host: '', version: '', started_at: now, seen_at: now, load_ok: false }
+  const nothing = {
+    host: '',
+    version: '',
+    started_at: now,
+    seen_at: now,
+    load_ok: false,
+    load: 'loading',
+  } as const
   const writes = [put('instance', id, nothing), remove('instance', id)]
   const commit = { commitId: id, deadline: now + WRITE_MS, guards: [], writes, events: [] }
   try {
