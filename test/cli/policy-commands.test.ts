@@ -80,6 +80,11 @@ describe('countersign backtest', () => {
     const text = canonicalJson(record)
     return `{"number":${number},"leaf_hash":"${leafHash(text)}","record":${text}}`
   }
+  const SEED = 'A'.repeat(22)
+  const read = (amount: number): JsonObject => ({
+    'reads.payload.amount_cents': amount,
+    'reads.payload.order_id': 'o',
+  })
   const refund = (amount: number): JsonObject => ({
     v: 1,
     type: 'decision.allowed',
@@ -92,13 +97,13 @@ describe('countersign backtest', () => {
       verdict: 'allow',
       risk: 'low',
       policy: 'p',
-      reads: [
-        { field: 'payload.amount_cents', value: amount },
-        { field: 'payload.order_id', value: 'o' },
-        { field: 'payload.reason', missing: true },
-      ],
+      missing: ['payload.reason'],
+      commitment: commitmentTo(read(amount), SEED),
     },
   })
+  /** The line of a refund, with the values that its rules read. */
+  const refunded = (number: number, amount: number): string =>
+    `${line(number, refund(amount)).slice(0, -1)},"disclosures":${canonicalJson({ members: read(amount), seed: SEED })}}`
 
   it('replays an export on two bundles, lists loosened calls first, and exits 5 on request', async () => {
     const next = join(directory, 'next')
@@ -106,10 +111,7 @@ describe('countersign backtest', () => {
     const path = join(next, 'rules/payments.refund.yaml')
     const text = await readFile(path, 'utf8')
     await writeFile(path, text.replaceAll('5000 }', '9000 }').replace(/tests:[^]*/, ''))
-    await writeFile(
-      join(directory, 'acme.ndjson'),
-      [line(1, refund(4_000)), line(2, refund(6_000))].join('\n'),
-    )
+    await writeFile(join(directory, 'acme.ndjson'), [refunded(1, 4_000), refunded(2, 6_000)].join('\n'))
     const args = ['backtest', '--evidence', 'acme.ndjson', 'policies', next]
     const { code, out } = await inDirectory(...args)
     expect(out).toMatch(/^2 calls replayed on .*: 1 unchanged, 1 changed \(1 loosened\), 0 cannot tell\n/)

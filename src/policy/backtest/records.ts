@@ -40,7 +40,7 @@ export interface RecordedRead {
 /** The approval of a thread, or the end of that approval. */
 export interface Ended {
   /** `used`: the agent read the approval without a proof, so no later record releases the approval. */
-  readonly kind: 'approved' | 'used' | 'released'
+  readonly kind: 'approved' | 'used' | 'released' | 'resumed'
   readonly number: number
   readonly at: number
   readonly tenant: string
@@ -158,12 +158,13 @@ function eventOf(number: number, record: JsonObject, members: JsonObject): Recor
   if (DECISIONS.includes(type)) return decidedOf(record, members, { ...common, thread })
   if (type === 'review.approved') return { kind: 'approved', ...common, thread }
   if (type === 'approval.collected') return { kind: 'used', ...common, thread }
+  if (type === 'review.resumed') return { kind: 'resumed', ...common, thread }
   const unused = GIVEN_BACK.includes(type) || endedUnused(record, type)
   return unused ? { kind: 'released', ...common, thread } : undefined
 }
 
 /** Records that reverse the charges of an approval. */
-const GIVEN_BACK = ['approval.revoked', 'approval.released', 'review.resumed']
+const GIVEN_BACK = ['approval.revoked', 'approval.released', 'review.rejected']
 
 const ENDS = ['review.expired', 'review.frozen', 'review.withdrawn']
 

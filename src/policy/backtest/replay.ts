@@ -116,9 +116,10 @@ class BundleReplay implements Replay {
       pending.chargedAt = at
       this.#allow(pending, at, true)
     } else {
-      if (kind === 'released' && pending.chargedAt !== undefined)
+      if (kind !== 'used' && pending.chargedAt !== undefined)
         this.#memory.release(pending.uses, pending.chargedAt, at)
-      this.#pending.delete(thread)
+      pending.chargedAt = undefined
+      if (kind !== 'resumed') this.#pending.delete(thread)
     }
   }
 

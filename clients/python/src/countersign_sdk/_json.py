@@ -12,9 +12,9 @@ import ipaddress
 import math
 import pathlib
 import uuid
-from collections import OrderedDict, defaultdict, namedtuple
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from .errors import InvalidPayload
 
@@ -37,8 +37,14 @@ _MOST_DIGITS = 1_000
 _TEXTS = (uuid.UUID, pathlib.PurePath, ipaddress.IPv4Address, ipaddress.IPv6Address)
 _MAPPINGS = (dict, OrderedDict, defaultdict)
 _CONTAINERS = {Mapping: "dict", list: "list", tuple: "list", set: "set", frozenset: "set"}
-# what every named tuple has
-_PLAIN_TUPLE = {*vars(namedtuple("_PLAIN_TUPLE", ())), "__annotate_func__", "__annotate__", "__class_getitem__"}
+
+
+class _PlainTuple(NamedTuple):
+    """A named tuple without methods of its own."""
+
+
+# members of every named tuple
+_PLAIN_TUPLE = {*vars(_PlainTuple), "__annotate_func__", "__annotate__", "__class_getitem__"}
 
 
 def as_json(value: object) -> Json:
@@ -221,7 +227,7 @@ def _require_plain(value: object, path: Path) -> None:
 
 
 def _is_named_tuple(kind: type) -> bool:
-    if not issubclass(kind, tuple) or not hasattr(kind, "_fields"):
+    if not hasattr(kind, "_fields") or not issubclass(kind, tuple):
         return False
     known = {*_PLAIN_TUPLE, *cast("Any", kind)._fields}
     own = {name: held for one in kind.__mro__ if tuple in one.__mro__[1:] for name, held in vars(one).items()}

@@ -86,12 +86,12 @@ async function askAsAdmin(config: Config, url: string): Promise<Omit<RunningGate
     const api = createApi(url, config.adminKey)
     const { in_force, revision } = await api.show_policies()
     const { instances } = await api.list_instances()
-    const settings = await api.show_settings()
-    const { policyRollout } = readReport(settings).config
+    // without a report, the settings of this command count
+    const settings = await api.show_settings().catch(() => undefined)
+    const { policyRollout } = settings === undefined ? config : readReport(settings).config
     return {
       findings: differenceFindings(instances, policyRollout, Date.now()),
-      settings,
-      ...defined({ revision: in_force ? revision : undefined }),
+      ...defined({ settings, revision: in_force ? revision : undefined }),
     }
   } catch (cause) {
     return { findings: [refusedFinding(cause as CliFailure)] }
