@@ -44,7 +44,8 @@ function closedAs(thread: Thread, { now, freezes, rejects }: Circumstances): str
   if (used !== undefined) return `its approval was used at ${minuteOf(used)}; the call may have run`
   if (transition(status, rejects ? 'vote_reject' : 'vote_counted') === undefined)
     return `the thread is ${status}`
-  return frozenMessage(freezes, thread)
+  const frozen = frozenMessage(freezes, thread)
+  return frozen && `the thread is ${frozen}`
 }
 
 /** As `2026-03-02 14:05 UTC`. */

@@ -209,7 +209,11 @@ class Game {
   async #vote(): Promise<void> {
     const [id, thread] = this.#thread()
     const caller = this.#caller(thread)
-    const ballot = this.#ballot(id, thread?.revision ?? 1)
+    const drawn = this.#ballot(id, thread?.revision ?? 1)
+    // taking an approval back is not in the model: test/http/demand.test.ts has it
+    const voted = thread?.votes.some((one) => one.who === caller.who && one.revision === thread.revision)
+    const takesBack = drawn.decision === 'reject' && (voted === true || thread?.status === 'approved')
+    const ballot = takesBack ? { ...drawn, decision: 'approve' as const } : drawn
     const { tag, ...vote } = ballot
     const current = this.#tags.get(id)
     const named = { current, earlier: this.#tags.get(`${id} earlier`), weak: `W/${current}`, '*': '*' }
