@@ -30,7 +30,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'store/redis/address.ts',
     'store/redis/settings.ts',
   ],
-  backup: ['system', 'store/archive.ts', 'store/archive-laws.ts'],
+  backup: ['domain', 'system', 'store/archive.ts', 'store/archive-laws.ts'],
   gateway: [
     'contract',
     'domain',
