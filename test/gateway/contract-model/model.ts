@@ -389,7 +389,7 @@ export class ContractModel {
     return isRefused || isAsked ? 'policy_changed' : undefined
   }
 
-  /** What policy asks for now, where the votes of an approval are not enough for it. */
+  /** The need that policy has now, where the votes of an approval are not enough for it. */
   #demand(thread: Thread): Need | undefined {
     const judged = judge(this.#state.bundle, thread)
     if (thread.byRule || judged?.verdict !== 'review') return undefined
