@@ -5,5 +5,5 @@
 export const FORMAT = 'countersign/3'
 
 /** One sentence for data with another mark, or without one. */
-export const otherFormat = (what: string, found: string | undefined): string =>
-  `${what} ${found === undefined ? 'names no format' : `has the format \`${found}\``}, and this program reads \`${FORMAT}\` only: use the version that wrote it, or begin with an empty store`
+export const otherFormat = (what: string, found: string | null): string =>
+  `${what} ${found === null ? 'names no format' : `has the format \`${found}\``}, and this program reads \`${FORMAT}\` only: use the version that wrote it, or begin with an empty store`

@@ -101,7 +101,8 @@ export async function refuseForeign(
   }
   if ((await ask(space.restoring, 'GET', space.restoring)) !== null)
     throw new StoreUnavailable('a restore into this store is under way, or was broken off: complete it first')
-  const format = (): Promise<unknown> => ask(space.format, 'GET', space.format)
+  const format = async (): Promise<string | null> =>
+    (await ask(space.format, 'GET', space.format)) as string | null
   if ((await format()) === FORMAT) return
   if (!(await hasKeys(topology, space))) {
     if (marks) await ask(space.format, 'SET', space.format, FORMAT, 'NX')
@@ -109,7 +110,7 @@ export async function refuseForeign(
   }
   // another gateway may have marked the place, and written, since the first look
   const found = await format()
-  if (found !== FORMAT) throw new Error(otherFormat('the store', found === null ? undefined : String(found)))
+  if (found !== FORMAT) throw new Error(otherFormat('the store', found))
 }
 
 async function hasKeys(topology: Topology, { all }: KeySpace): Promise<boolean> {

@@ -202,8 +202,9 @@ class RedisRestore extends RedisArchive implements StoreRestore {
   }
 
   async #refuseStore(): Promise<void> {
-    const found = await this.#place(this.keys.format).sendCommand(['GET', this.keys.format])
-    if (found !== null && found !== FORMAT) throw new WrongPlace(otherFormat('the store', String(found)))
+    const answer = await this.#place(this.keys.format).sendCommand(['GET', this.keys.format])
+    const found = answer as string | null
+    if (found !== null && found !== FORMAT) throw new WrongPlace(otherFormat('the store', found))
     for (const connection of this.connections())
       for await (const keys of keysLike(connection, this.keys.all))
         if (keys.some((key) => key !== this.keys.restoring && key !== this.keys.format))
