@@ -34,7 +34,7 @@ export function gatewayWith(world: World, current: () => Snapshot): Deps {
 
 const STAYS = { callerGone: () => false }
 
-/** What an agent reads of a thread at that gateway. */
+/** The decision that an agent reads at that gateway. */
 export async function pollAt(deps: Deps, caller: Caller, thread_id: string): Promise<Decision> {
   return (await poll(deps, caller, { thread_id }, STAYS)).answer
 }

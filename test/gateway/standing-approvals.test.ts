@@ -22,9 +22,9 @@ import { rounds } from '../runs.ts'
 import { gatewayWith, pollAt, type Snapshot, snapshotOf } from './gateways.ts'
 
 /**
- * Random histories of one call at two gateways, whose bundles and directories change: what was used had, at that moment,
- * a full quorum of the requirement in force on the gateway that answered, of people in force. Limits and history are
- * those of the last approval, and time ends every call.
+ * Random histories of one call at two gateways, whose bundles and directories change. At each use, people in force fill
+ * every seat of the requirement in force on the gateway that answered. Limits and history have the last approval only,
+ * and time ends every call.
  */
 
 const HISTORIES = rounds({ check: 100, short: 1_000, long: 20_000 })
@@ -193,7 +193,7 @@ class History {
     this.#limit = (await this.#read()).charges?.[0]?.limit ?? ''
     for (let step = 0; step < STEPS; step++) await this.#step()
     await this.#holds()
-    for (const person of [...this.#frozen]) await this.#freeze(person)
+    for (const person of this.#frozen) await this.#freeze(person)
   }
 
   async #step(): Promise<void> {
@@ -299,7 +299,7 @@ class History {
     })
   }
 
-  /** Limits and history are those of the last approval. */
+  /** Limits and history have the last approval only. */
   async #holds(): Promise<void> {
     const { store } = this.#world.app.deps
     const { status, charges, approval } = await this.#read()
@@ -358,7 +358,7 @@ async function setUp(world: World): Promise<Setup> {
 
 describe('an approval, in random histories', () => {
   it.each(Array.from({ length: Math.ceil(HISTORIES / PER_WORLD) }, (_, i) => 1 + i * PER_WORLD))(
-    'runs only while people and policy stand behind it, from seed %i',
+    'runs only while people and policy support it, from seed %i',
     async (first) => {
       const world = await openWorld({ files: FILES })
       const setup = await setUp(world)

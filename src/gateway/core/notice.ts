@@ -5,6 +5,7 @@ import type { WebhookBody, WebhookEvent } from '../../contract/webhook.ts'
 import type { Heading } from '../../domain/heading.ts'
 import { groupsBy } from '../../domain/quorum.ts'
 import { currentVotes, type Thread } from '../../domain/thread.ts'
+import { isoTime } from './event-record.ts'
 import { type TraceContext, traceOf } from './trace-context.ts'
 
 /** An event for webhooks, from which the outbox creates deliveries. */
@@ -40,6 +41,9 @@ function decidersOf(type: WebhookEvent, thread: Thread): string[] | undefined {
   return votes.length === 0 ? undefined : votes.map(({ reviewer }) => reviewer)
 }
 
+const raisedIn = ({ raised }: Thread): Pick<WebhookBody, 'raised'> =>
+  raised === undefined ? {} : { raised: { at: isoTime(raised.at), asks: raised.asks } }
+
 export function threadNotice(
   type: WebhookEvent,
   thread: Thread,
@@ -67,7 +71,7 @@ export function threadNotice(
       revision: thread.revision,
       risk: thread.risk,
       ...(thread.status === 'pending_review'
-        ? { groups: groupsBy(thread.requirement, at - thread.submitted_at) }
+        ? { groups: groupsBy(thread.requirement, at - thread.submitted_at), ...raisedIn(thread) }
         : {}),
       ...defined({ decided_by: decidersOf(type, thread) }),
       sequence,

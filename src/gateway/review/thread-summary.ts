@@ -96,6 +96,9 @@ function legalHoldOn(holds: KnownLegalHolds, thread: Thread): Pick<ThreadSummary
   return hold === undefined ? {} : { legal_hold: legalHoldView(thread.tenant, hold) }
 }
 
+/** The remedy where no reviewers can fill the seats of a raise. */
+const NOT_FILLABLE = 'which no reviewers can fill: the agent withdraws the call and submits it again'
+
 function raisedView(thread: Thread, tenant: Tenant | undefined): Pick<ThreadSummary, 'raised'> {
   const { raised, requirement } = thread
   if (raised === undefined) return {}
@@ -103,7 +106,8 @@ function raisedView(thread: Thread, tenant: Tenant | undefined): Pick<ThreadSumm
     (one) => !isOwner(tenant, thread, one.id) && !isSubject(tenant, thread, one),
   )
   const fillable = quorum(requirement, able, Infinity).met
-  return { raised: { at: isoTime(raised.at), asks: raised.asks, fillable } }
+  const asks = fillable ? raised.asks : `${raised.asks}, ${NOT_FILLABLE}`
+  return { raised: { at: isoTime(raised.at), asks, fillable } }
 }
 
 const COMMENT_CHARS = 200

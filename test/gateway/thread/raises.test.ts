@@ -10,6 +10,7 @@ import { signInByProvider } from '../../../src/gateway/auth/sign-in-by-provider.
 import type { Caller } from '../../../src/gateway/core/caller.ts'
 import type { Deps } from '../../../src/gateway/core/deps.ts'
 import { INDEX } from '../../../src/gateway/core/indexes.ts'
+import { threadNotice } from '../../../src/gateway/core/notice.ts'
 import { read } from '../../../src/gateway/core/records.ts'
 import { vote } from '../../../src/gateway/review/vote.ts'
 import { BUNDLE } from '../../bundle.ts'
@@ -66,7 +67,9 @@ let world: World
 let overtaking: Overtaking
 let bot: Agent
 let agent: Caller
-let [ann, ben, cat]: Reviewer[] = []
+let ann: Reviewer
+let ben: Reviewer
+let cat: Reviewer
 let lax: Snapshot
 let strict: Snapshot
 
@@ -185,6 +188,8 @@ describe('a bundle that is raised, lowered and raised within one vote', () => {
     expect([raised?.asks, requirement?.seats.map(({ group, approvals }) => `${group} ${approvals}`)]).toEqual(
       ['two of board', ['board 2', 'desk 1']],
     )
+    const told = threadNotice('review.pending', (await threadOf(thread))!, { at: 0, sequence: 1 })
+    expect(told.body.raised).toEqual({ at: '2026-03-02T12:00:00.000Z', asks: 'two of board' })
   })
 })
 
@@ -238,14 +243,18 @@ describe('seats that change their groups', () => {
     const shown = (BUNDLE['routing.yaml'] ?? '').replaceAll(/approvals: \d,/g, '$& require_displayed: true,')
     await world.changePolicies({ 'routing.yaml': shown })
     expect(await statusOf(thread)).toBe('pending_review')
-    const { parts, ...known } = (await cat!.show(thread)).body.display
+    const { parts, ...known } = (await cat.show(thread)).body.display
     expect(parts[0]).toBe('raised')
     const digest = displayedDigest({ thread_id: thread, revision: 1, ...known, seen: parts })
     const body = { decision: 'approve', revision: 1, displayed: { digest, seen: parts, unseen: [] } }
-    expect((await cat!.approve(thread)).problem.code).toBe('displayed_required')
-    expect((await cat!.vote(thread, body)).body.status).toBe('approved')
-    expect((await cat!.show(thread)).body.decided_by).toMatchObject([{ reviewer: 'cat' }])
+    expect((await cat.approve(thread)).problem.code).toBe('displayed_required')
+    expect((await cat.vote(thread, body)).body.status).toBe('approved')
+    expect((await cat.show(thread)).body.decided_by).toMatchObject([{ reviewer: 'cat' }])
     expect(await statusOf(thread)).toBe('approved')
+    const records = (await world.allEvidence()).map(({ record }) => record)
+    expect(
+      records.filter(({ type }) => type === 'review.approved').map(({ details }) => details),
+    ).toMatchObject([{ voters: ['cat'] }, { voters: ['cat'] }])
   })
 })
 
@@ -259,7 +268,7 @@ describe('a raise during an escalation by the timer', () => {
     const calls = [1, 2].map((one) => ({ payload: { amount: 20_000, to: `audit-${one}` } }))
     const threads = [await held(bot, calls[0]), await held(bot, calls[1])].map(({ thread }) => thread)
     // ben sits for the auditors, until the board may step in for the leads
-    for (const thread of threads) for (const who of [ben, cat]) await who?.approve(thread)
+    for (const thread of threads) for (const who of [ben, cat]) await who.approve(thread)
     expect(await statusOf(threads[0] ?? '')).toBe('pending_review')
     world.clock.advance(31 * MINUTE)
     expect(await statusOf(threads[0] ?? '')).toBe('approved')
@@ -280,20 +289,20 @@ describe('a raise during an escalation by the timer', () => {
 })
 
 describe('limits and history of an approval that waits again', () => {
-  it('are those of the last approval alone', async () => {
+  it('have the last approval only', async () => {
     const task = newTask()
     const { thread } = await held(bot, { tool_name: 'spend', payload: { amount: 250 } }, task)
     const { store } = world.app.deps
     const limit = (await threadOf(thread))?.charges?.[0]?.limit ?? ''
     const charged = (): Promise<number> => store.charged('acme', limit, 24 * HOUR)
     const rules = SPEND['rules/spend.yaml'].replace('review: Always.', 'review: Always.\n    risk: critical')
-    await cat!.approve(thread)
+    await cat.approve(thread)
     expect(await charged()).toBe(250)
     await world.changePolicies({ 'rules/spend.yaml': rules })
     expect([await statusOf(thread), await charged()]).toEqual(['pending_review', 0])
     world.clock.advance(2 * MINUTE)
-    await ann!.approve(thread)
-    await ben!.approve(thread)
+    await ann.approve(thread)
+    await ben.approve(thread)
     expect([await statusOf(thread), await charged()]).toEqual(['approved', 250])
     const noted = await store.range('acme', INDEX.taskHistory('bot', task), { limit: 10 })
     expect(noted.map(({ member, score }) => [member, score - world.clock.now])).toEqual([
@@ -311,7 +320,7 @@ describe('a rejection that takes an approval back', () => {
     for (const { thread } of all) await approveAt(at(lax), cat, thread)
     await Promise.all(
       all.map(async ({ task, thread, payload }, i) => {
-        const acts = [() => ann!.vote(thread, reject), () => bot.poll({ thread_id: thread })]
+        const acts = [() => ann.vote(thread, reject), () => bot.poll({ thread_id: thread })]
         const answers = await Promise.all((i % 2 === 0 ? acts : acts.reverse()).map((act) => act()))
         expect(answers.map(({ status }) => status)).toEqual([200, 200])
         const token = answers.map(({ body }) => ('approval_token' in body ? body.approval_token : undefined))
@@ -330,7 +339,7 @@ describe('a rejection that takes an approval back', () => {
     await Promise.all(
       all.map(async ({ thread }) => {
         const polling = unsigned.poll({ thread_id: thread })
-        const [back, polled] = await Promise.all([ann!.vote(thread, reject), polling])
+        const [back, polled] = await Promise.all([ann.vote(thread, reject), polling])
         expect([back.status, polled.body.status]).toEqual(
           back.status === 200 ? [200, 'rejected'] : [409, 'approved'],
         )
@@ -338,24 +347,24 @@ describe('a rejection that takes an approval back', () => {
     )
   })
 
-  it('comes too late when the approval expires before its commit', async () => {
+  it('is refused when the approval expires before its commit', async () => {
     const { thread } = await held(bot)
-    await cat!.approve(thread)
+    await cat.approve(thread)
     overtaking.before = () => {
       world.clock.advance(9 * HOUR)
       return Promise.resolve()
     }
-    const { status, problem } = await cat!.vote(thread, reject)
+    const { status, problem } = await cat.vote(thread, reject)
     expect([status, problem.detail]).toEqual([409, 'the thread is expired'])
     expect((await bot.poll({ thread_id: thread })).body.message).toContain('expired')
   })
 
   it('ends a proof that has expired', async () => {
     const short = await world.agent('short')
-    const { thread } = await approved(short, cat!)
+    const { thread } = await approved(short, cat)
     world.clock.advance(2 * MINUTE)
     await world.due()
-    expect((await ann!.vote(thread, reject)).body.status).toBe('rejected')
+    expect((await ann.vote(thread, reject)).body.status).toBe('rejected')
     expect((await short.poll({ thread_id: thread })).body.status).toBe('rejected')
   })
 })
