@@ -5,7 +5,6 @@ import type { WebhookBody, WebhookEvent } from '../../contract/webhook.ts'
 import type { Heading } from '../../domain/heading.ts'
 import { groupsBy } from '../../domain/quorum.ts'
 import { currentVotes, type Thread } from '../../domain/thread.ts'
-import { isoTime } from './event-record.ts'
 import { type TraceContext, traceOf } from './trace-context.ts'
 
 /** An event for webhooks, from which the outbox creates deliveries. */
@@ -42,7 +41,7 @@ function decidersOf(type: WebhookEvent, thread: Thread): string[] | undefined {
 }
 
 const raisedIn = ({ raised }: Thread): Pick<WebhookBody, 'raised'> =>
-  raised === undefined ? {} : { raised: { at: isoTime(raised.at), asks: raised.asks } }
+  raised === undefined ? {} : { raised: { at: new Date(raised.at).toISOString(), asks: raised.asks } }
 
 export function threadNotice(
   type: WebhookEvent,
