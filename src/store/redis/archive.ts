@@ -11,7 +11,7 @@ import {
 import { connectRedis, type RedisOptions, refuseForeign } from './connect.ts'
 import { dumpPartition, keysLike } from './dump.ts'
 import { type KeySpace, keySpace, readKey } from './keys.ts'
-import type { Connection, Peer } from './connection.ts'
+import { connected, type Connection } from './connection.ts'
 import { livePages } from './live.ts'
 import type { Topology } from './topology.ts'
 import { StoreUnavailable } from '../store.ts'
@@ -25,7 +25,7 @@ import { StoreUnavailable } from '../store.ts'
 export async function openRedisArchive(options: RedisOptions): Promise<RedisArchive> {
   const { topology } = await connectRedis(options)
   try {
-    await refuseForeign(topology, options)
+    await refuseForeign(topology, options, { marks: false })
   } catch (error) {
     topology.close()
     throw error
@@ -147,10 +147,3 @@ export async function orUnavailable<T>(work: Promise<T>): Promise<T> {
 }
 
 const OURS = [StoreMoved, WrongPlace, StoreUnavailable, RangeError]
-
-/** @throws StoreUnavailable */
-export function connected(peer: Peer | undefined): Connection {
-  const connection = peer?.connection()
-  if (connection !== undefined) return connection
-  throw new StoreUnavailable(peer?.reason() ?? 'no server for this partition is known')
-}
