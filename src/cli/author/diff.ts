@@ -19,8 +19,8 @@ export const DIFF = command({
   flags: {
     'fail-on': {
       values: ['loosens', 'changes'],
-      says: `loosens exits 5 if a decision is loosened, or changed without being stricter or looser; changes exits 5 if
-        anything differs`,
+      says: `loosens exits 5 if a decision is loosened, may be, or changed without being stricter or looser, and if
+        diff cannot tell; changes exits 5 if anything differs or may`,
     },
     format: { values: ['text', 'json', 'markdown'], default: 'text' },
   },
