@@ -236,9 +236,6 @@ export function writeFirstStamp(db: Database, time: number, storeId: string): Pr
   return db.ifNoExists(keep(stampKey()), () => put(db, stampKey(), stampValue(time, storeId), 1))
 }
 
-/** The id of a store in all of its epochs. */
-export const storeName = ({ storeId }: Stamp): string => storeId.split('.')[0] ?? ''
-
 /** Writes one entry of a dump. The caller must be inside a batch. */
 export function writeEntry(db: Database, partition: string, entry: StoredEntry): void {
   switch (entry.kind) {
