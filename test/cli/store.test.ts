@@ -282,11 +282,7 @@ describe('a large store', () => {
     { kind: 'admin', id: 'admin' },
     { holder: 'agent', id: 'bot', key_hash: 'k', rotated: false },
   )
-  const NOTHING_IN_PARTICULAR = told(
-    'agent.event',
-    { kind: 'agent', id: 'bot' },
-    { event_id: 'e', commitment: 'c' },
-  )
+  const NOTHING_IN_PARTICULAR = told('agent.event', { kind: 'agent', id: 'bot' }, { event_id: 'e' })
 
   beforeAll(async () => {
     const restore = await large.restore()
