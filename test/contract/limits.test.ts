@@ -17,7 +17,7 @@ const MEANING: Readonly<Record<keyof typeof LIMITS, readonly [unit: string, mean
     PIPELINED: [
       'requests',
       'on one connection, sent before an earlier one was answered',
-      'the connection ends',
+      '429 after the answers before it, and the connection ends',
     ],
     JSON_DEPTH: ['levels', 'nesting of a body', '400'],
     JSON_KEYS: ['keys', 'object keys in a body, all levels together', '400'],
