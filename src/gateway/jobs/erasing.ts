@@ -196,26 +196,28 @@ async function eraseDeliveries(
   return continued(deps, known, { deliveries: next }, { guards: [holds.guard], writes })
 }
 
-/**
- * True for a delivery of the selection. Its text is not searched, because a chat's text is cut and has other
- * characters. In doubt, a delivery of a call without a thread in the time of the erased records is of the selection.
- */
-function concerns(
-  { agent_id, task_id, thread_id = '', call = '', created_at, body }: Records['delivery'],
-  { selection, times }: State,
-  found: ReadonlySet<string>,
-): boolean {
+/** True for a delivery of the selection. Its text is not searched: a chat's text is cut, and has other characters. */
+function concerns(delivery: Records['delivery'], state: State, found: ReadonlySet<string>): boolean {
+  const { agent_id, task_id, thread_id = '', call = '' } = delivery
+  const { selection } = state
   if (found.has(thread_id) || found.has(call)) return true
   if ('agent' in selection) return agent_id === selection.agent
   if ('task_id' in selection) return task_id === selection.task_id
-  if ('thread_id' in selection) return false
-  const isInDoubt = call !== '' && times !== undefined && created_at >= times[0] && created_at <= times[1]
-  // also calls whose rules did not read the field: their records do not have the value
-  const target = readFieldValue(selection.field, selection.equals)
-  const path = typeof target === 'string' ? undefined : target.path
-  const { payload } = JSON.parse(body) as JsonObject
-  return isInDoubt || (path !== undefined && hasValue(payload, path, selection.equals))
+  return 'field' in selection && (isInDoubt(delivery, state) || holdsValue(delivery, selection))
 }
+
+/** True for a delivery of a call without a thread in the time of the erased records. */
+const isInDoubt = ({ call, created_at }: Records['delivery'], { times }: State): boolean =>
+  call !== undefined && times !== undefined && created_at >= times[0] && created_at <= times[1]
+
+/** Also true for a call whose rules did not read the field: its record does not have the value. */
+function holdsValue({ body }: Records['delivery'], { field, equals }: Sought): boolean {
+  const target = readFieldValue(field, equals)
+  if (typeof target === 'string' || target.path === undefined) return false
+  return hasValue((JSON.parse(body) as JsonObject)['payload'], target.path, equals)
+}
+
+type Sought = Extract<State['selection'], { readonly field: string }>
 
 /** Replaces the erased members of some records by their hashes. */
 async function eraseRecords(deps: Deps, tenant: string, { known, holds }: Step): Promise<Plan<void>> {

@@ -49,7 +49,7 @@ export function limitFlows(http: HttpDeps): (request: FastifyRequest, asksProvid
   }
 }
 
-/** Where answers of begun flows wait until the provider may be asked, one of each address after the other. */
+/** The wait of the answers of begun flows for a token request, one of each address after the other. */
 export type TokenTurns = (address: string, response: ServerResponse) => Promise<void>
 
 /**

@@ -124,7 +124,7 @@ describe('requests on one connection', () => {
     const before = (await world.allEvidence()).length
     socket.write(poll(thread, 'Prefer: wait=50\r\n') + propose().repeat(LIMITS.PIPELINED + 12))
     await until(() => world.watches > 0)
-    // what comes later is not read either
+    // the gateway reads no later request either
     socket.write(propose().repeat(500))
     await ann.approve(thread)
     await ended
