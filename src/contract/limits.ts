@@ -2,6 +2,8 @@
 export const LIMITS = {
   /** Largest request body in bytes (413 above it). Configurable. */
   BODY_BYTES: 256 * 1024,
+  /** Largest body with the files of a bundle, in bytes (413 above it). */
+  BUNDLE_BYTES: 4 * 1024 * 1024,
   /** Extra bytes for approvals/validate, whose body wraps an accepted payload. */
   PROOF_BYTES: 4 * 1024,
   /** Longest target of a request: path and query. */

@@ -8,6 +8,7 @@ import { LIMITS } from '../../src/contract/limits.ts'
 const MEANING: Readonly<Record<keyof typeof LIMITS, readonly [unit: string, meaning: string, over: string]>> =
   {
     BODY_BYTES: ['bytes', 'request body (`body_limit`)', '413'],
+    BUNDLE_BYTES: ['bytes', 'files of a bundle in a body of the admin API', '413'],
     PROOF_BYTES: [
       'bytes',
       'beyond `BODY_BYTES`, the JSON around the payload in approvals/validate',
@@ -108,6 +109,7 @@ describe('limits', () => {
   it('limits are the agreed values: a change is a change of the contract', () => {
     expect(LIMITS).toEqual({
       BODY_BYTES: 262_144,
+      BUNDLE_BYTES: 4_194_304,
       PROOF_BYTES: 4_096,
       TARGET_CHARS: 8_192,
       PIPELINED: 8,

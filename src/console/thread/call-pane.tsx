@@ -24,7 +24,7 @@ import { Discussion } from './discussion.tsx'
 import { EarlierCalls } from './earlier-calls.tsx'
 import { Evidence } from './evidence.tsx'
 import { Limits } from './limits.tsx'
-import { Gone, Outcome } from './notices.tsx'
+import { Gone, Outcome, Raised } from './notices.tsx'
 import { People } from './people.tsx'
 import { ThreadHeader } from './thread-header.tsx'
 import { createThread, type ThreadState } from '../call/thread-state.ts'
@@ -87,6 +87,7 @@ function Content({ thread, view, revision }: ContentProps) {
       <ThreadHeader view={view} thread={thread} />
       {problem && <ProblemNote problem={problem} retry={() => void thread.load()} />}
       <Gone thread={thread} view={view} />
+      <Raised view={view} />
       <Outcome thread={thread} view={view} />
       <div class="body">
         <div>

@@ -12,6 +12,7 @@ import {
   type Wanted,
 } from './settings.ts'
 import { within } from '../patience.ts'
+import { StoreUnavailable } from '../store.ts'
 
 /*
  * Keeps the connection to one Redis server. The gateway drops a server that has not answered for `SILENCE_MS`: all
@@ -373,4 +374,11 @@ async function readConfig(main: Connection): Promise<Record<string, string> | un
     if (/^(NOPERM|ERR)/.test((error as Error).message)) return undefined
     throw error
   }
+}
+
+/** @throws StoreUnavailable */
+export function connected(peer: Peer | undefined): Connection {
+  const connection = peer?.connection()
+  if (connection !== undefined) return connection
+  throw new StoreUnavailable(peer?.reason() ?? 'no server for this partition is known')
 }
