@@ -13,7 +13,7 @@ import attrs
 import pydantic
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, RootModel, SecretStr
-from typing_extensions import TypedDict  # pydantic refuses the one of typing before Python 3.12
+from typing_extensions import TypedDict  # pydantic refuses the TypedDict of typing before 3.12
 
 from countersign_sdk import InvalidPayload
 from countersign_sdk._json import as_json
