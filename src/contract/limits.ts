@@ -63,6 +63,8 @@ export const LIMITS = {
   SESSION_MS: 8 * 60 * 60_000,
   /** Attempts to sign in with invalid links, and by single sign-on, per instance. */
   SIGN_INS_PER_MINUTE: 120,
+  /** Most flows of single sign-on that one address begins in a minute on one instance, and most answers that wait. */
+  FLOWS_PER_ADDRESS: 60,
   /** Most revisions of one thread (409 above it). */
   REVISIONS: 20,
   PROOF_REISSUES: 5,

@@ -521,6 +521,17 @@ describe('countersign review', () => {
     expect(out).toMatch(/Check these warnings\n {2}payload\/\w+: Characters change the direction/)
   })
 
+  it('show prints the rejection of a call that differs by one cent', async () => {
+    const { thread_id: no = '' } = await submit(26_101)
+    await review('reject', no, '-m', 'unknown account')
+    const { thread_id: next = '' } = await submit(26_102)
+    expect((await review('show', next)).out).toMatch(
+      new RegExp(
+        `Rejected before\\n  .* rejected a call with another payload\\.\\w+ of demo-agent .*${no}.*unknown account`,
+      ),
+    )
+  })
+
   it('no text from agents or reviewers controls the terminal or imitates a heading', async () => {
     const hostile = 'x\u001b[2J\u009b2J\u202e\nVotes\n  bob approve'
     const { thread_id = '' } = await asAgent<{ thread_id?: string }>('requests', {

@@ -1,5 +1,6 @@
 import { displayedDigest } from '../../domain/digest.ts'
 import type { Displayed } from '../../contract/review-requests.ts'
+import type { Precedents } from '../../contract/precedents.ts'
 import type { Because } from '../../contract/reasons.ts'
 import type { ThreadList, ThreadSummary, ThreadView } from '../../contract/reviewer.ts'
 import type { Me } from '../../contract/session.ts'
@@ -75,7 +76,9 @@ function until(thread: { status: string; deadline?: string }): string {
     : ''
 }
 
-export function printThread(view: ThreadView): string {
+type Rejections = Precedents['rejections']
+
+export function printThread(view: ThreadView, rejections: Rejections = []): string {
   const lines = [
     `${view.thread_id}   ${statusOf(view)}${rejectedBy(view)}, revision ${view.revision}${until(view)}`,
     '',
@@ -84,6 +87,7 @@ export function printThread(view: ThreadView): string {
     ...sourceOf(view),
     `by ${view.agent}, task ${setIn(view.task_id)}`,
     '',
+    ...rejected(rejections),
     'What policy says',
     `  risk ${view.risk} (policy alone: ${view.policy_risk})${view.reversibility === undefined ? '' : `, ${view.reversibility}`}`,
     ...view.rules.flatMap((rule) => [
@@ -153,6 +157,16 @@ function warnings(view: ThreadView): string[] {
     ({ place, message, words }) => `  ${setIn(place)}: ${[message, ...words].join(' ')}`,
   )
   return ['Check these warnings', ...lines, '']
+}
+
+function rejected(rejections: Rejections): string[] {
+  if (rejections.length === 0) return []
+  const lines = rejections.map(({ reviewer, name, agent, thread_id, at, differs, comment }) => {
+    const call = differs.length === 0 ? 'an equal call' : `a call with another ${setIn(differs.join(', '))}`
+    const said = comment === undefined ? '' : `: ${setIn(comment)}`
+    return `  ${name ?? reviewer} rejected ${call} of ${agent} at ${at} (${thread_id})${said}`
+  })
+  return ['Rejected before', ...lines, '']
 }
 
 function votes(view: ThreadView): string[] {

@@ -17,7 +17,7 @@ import { listen } from '../wire/stream.ts'
 import { Acknowledge } from './acknowledge.tsx'
 import { ActionBar } from './action-bar.tsx'
 import { Assessment } from './assessment.tsx'
-import { Context, toggleContext } from './context.tsx'
+import { Context, Rejections, toggleContext, useEarlier } from './context.tsx'
 import { CallStrip } from './call-strip.tsx'
 import { Claims } from './claims.tsx'
 import { Discussion } from './discussion.tsx'
@@ -81,6 +81,7 @@ interface ContentProps {
 /** The part of the pane that scrolls. */
 function Content({ thread, view, revision }: ContentProps) {
   const problem = thread.problem.value
+  const earlier = useEarlier(view)
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="The call">
       <ThreadHeader view={view} thread={thread} />
@@ -90,6 +91,7 @@ function Content({ thread, view, revision }: ContentProps) {
       <Outcome thread={thread} view={view} />
       <div class="body">
         <div>
+          <Rejections earlier={earlier} />
           <Acknowledge thread={thread} />
           <RevisionChanges thread={thread} view={view} />
           <Assessment view={view} revision={revision} />
@@ -97,7 +99,7 @@ function Content({ thread, view, revision }: ContentProps) {
           <Claims view={view} revision={revision} />
         </div>
         <div>
-          <Context key={`${view.thread_id} ${view.revision}`} id={view.thread_id} />
+          <Context key={`${view.thread_id} ${view.revision}`} id={view.thread_id} earlier={earlier} />
           <People view={view} thread={thread} />
           <Discussion view={view} />
           <Limits limits={view.limits} />

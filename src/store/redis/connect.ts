@@ -1,5 +1,5 @@
 import type { ClockSources } from '../clock.ts'
-import type { RedisAddress } from './address.ts'
+import type { Password, RedisAddress } from './address.ts'
 import { createCalls } from './calls.ts'
 import { FORMAT, otherFormat } from '../../domain/format.ts'
 import { connected } from './connection.ts'
@@ -13,7 +13,7 @@ export interface RedisOptions {
   readonly address: RedisAddress
   /** The name of the deployment, which is part of the keys. */
   readonly deployment?: string
-  readonly sentinelPassword?: string
+  readonly sentinelPassword?: Password
   /** Replicas that must confirm a commit before it counts (WAIT). Default 0. */
   readonly replicas?: number
   /** `async` accepts a store that may lose the last seconds. */
