@@ -64,7 +64,7 @@ function requirement(part: Part, name: string): string {
 
 const MAX_SCHEMA = 120
 
-function showSchema(part: Part, name: string): string {
+export function showSchema(part: Part, name: string): string {
   const text = JSON.stringify(partBelow(part, name).schema)
   return text.length <= MAX_SCHEMA ? text : `${text.slice(0, MAX_SCHEMA)}...`
 }

@@ -14,6 +14,8 @@ export function callAt(base: Call, dimensions: readonly Dimension[], path: reado
 /** Returns the result of a call under one bundle, from that bundle's own contract check and evaluator. */
 export async function resultOf({ bundle: { snapshot } }: Side, call: Call): Promise<Result> {
   if (snapshot.checkPayload(call.tool, call.payload).length > 0) return { kind: 'refused' }
-  const { verdict, risk, requirement, by } = await snapshot.judge(call)
-  return { kind: 'decided', verdict, risk, by, ...(requirement && { requirement }) }
+  const { verdict, risk, requirement, by, fired } = await snapshot.judge(call)
+  const enforced = fired.filter(({ mode }) => mode === 'enforced')
+  const ids = new Map(enforced.map(({ id, unknown }) => [id, unknown]))
+  return { kind: 'decided', verdict, risk, by, fired: ids, ...(requirement && { requirement }) }
 }

@@ -1,5 +1,5 @@
 import type { BundleDiff } from './diff.ts'
-import { exampleText, hiddenText, placesOf, rank, shownChanges, summaryOf } from './print.ts'
+import { exampleText, hiddenText, placesOf, rank, shownChanges, summaryOf, unsureText } from './print.ts'
 
 const TITLES = ['Loosened', 'Changed otherwise', 'Tightened']
 
@@ -34,8 +34,23 @@ export function printMarkdown(diff: BundleDiff): string {
     ...hiddenText({ tool, doubts, ...rest }).map((text) => `- ${text}`),
     ...doubts.map((doubt) => `- ${code(tool)} is not complete: ${doubt}`),
   ])
+  const unsure = diff.tools.flatMap(({ tool, unsure: parts }) =>
+    parts.flatMap((one) => [
+      `- ${code(unsureText(tool, one))}`,
+      `  - before: ${code(one.before)}`,
+      `  - after: ${code(one.after)}`,
+    ]),
+  )
+  const unsureSection = unsure.length === 0 ? [] : ['', '### Not shown by any example', '', ...unsure]
   const noteSection = notes.length === 0 ? [] : ['', '### Notes', '', ...notes]
-  return ['## Policy difference', '', `**${summaryOf(diff)}**`, ...sections, ...noteSection].join('\n')
+  return [
+    '## Policy difference',
+    '',
+    `**${summaryOf(diff)}**`,
+    ...sections,
+    ...unsureSection,
+    ...noteSection,
+  ].join('\n')
 }
 
 /** Quotes text that the bundle's author chose. The fence is longer than any run of backticks in the text. */

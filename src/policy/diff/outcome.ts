@@ -18,6 +18,8 @@ export type Result =
       readonly risk: Risk
       readonly requirement?: ReviewRequirement
       readonly by: readonly string[]
+      /** The enforced rules that fired, by id; true when a condition could not be checked. */
+      readonly fired?: ReadonlyMap<string, boolean>
     }
 
 export type Direction = 'loosens' | 'tightens' | 'changes'

@@ -5,7 +5,7 @@ import type { Call } from '../language/snapshot.ts'
 import { classify, type Dimension, type Fit, type Value } from './dimension.ts'
 import { boundsOf } from './numbers.ts'
 import { addTest, createPlace, placeAt, type Place } from './place.ts'
-import type { Leaf, Side } from './side.ts'
+import { testedPayloads, type Leaf, type Side } from './side.ts'
 import {
   compileFits,
   LIST_COUPLING,
@@ -63,7 +63,8 @@ export function payloadDimension(
     ...call,
     payload: withMember(call.payload, name, value),
   })
-  const classes = classify([...values, MISSING], {
+  const tested = testedPayloads(sides, base.tool).flatMap((payload) => payload[name] ?? [])
+  const classes = classify([...values, ...tested, MISSING], {
     leaves,
     callWith: (value) => place(base, value),
     fits: fitsOf(sides, name),

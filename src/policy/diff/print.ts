@@ -1,5 +1,6 @@
 import type { BundleDiff } from './diff.ts'
 import type { Change, ToolDiff } from './tool.ts'
+import type { Unsure } from './unsure.ts'
 import { showExample } from './words.ts'
 
 /** The maximum number of places to print for one change. The output counts the others. */
@@ -23,7 +24,15 @@ export function printDiff(diff: BundleDiff): string {
   const doubts = diff.tools.flatMap((tool) =>
     tool.doubts.map((doubt) => `${tool.tool}: not complete: ${doubt}`),
   )
-  return [...entries.flatMap(({ text }) => text), ...notes, ...doubts, summaryOf(diff)].join('\n')
+  const unsure = diff.tools.flatMap(({ tool, unsure: parts }) =>
+    parts.flatMap((one) => [unsureText(tool, one), `    - ${one.before}`, `    + ${one.after}`]),
+  )
+  return [...entries.flatMap(({ text }) => text), ...unsure, ...notes, ...doubts, summaryOf(diff)].join('\n')
+}
+
+export function unsureText(tool: string, { kind, part }: Unsure): string {
+  const wanted = kind === 'may tighten' ? 'stricter' : 'looser'
+  return `${tool} ${kind.toUpperCase()} ${part}: it differs, and no example has a ${wanted} decision by it`
 }
 
 const RANKS = ['loosens', 'changes', 'tightens'] as const
@@ -76,9 +85,13 @@ export function summaryOf({ complete, cells, tools, limits, history, directory }
   const changes = [...tools.flatMap((tool) => tool.changes), ...limits, ...history, ...directory]
   const count = (direction: Change['direction']): number =>
     changes.filter((change) => change.direction === direction).length
-  const found =
-    changes.length === 0
-      ? 'no change of any decision'
-      : `${count('loosens')} loosened, ${count('tightens')} tightened, ${count('changes')} changed otherwise`
+  const unsure = tools.flatMap((tool) => tool.unsure.map(({ kind }) => kind))
+  const counts = [
+    `${count('loosens')} loosened`,
+    `${count('tightens')} tightened`,
+    ...(changes.length > 0 ? [`${count('changes')} changed otherwise`] : []),
+    ...[...new Set(unsure)].map((kind) => `${unsure.filter((one) => one === kind).length} ${kind}`),
+  ]
+  const found = changes.length + unsure.length === 0 ? 'no change of any decision' : counts.join(', ')
   return `${found}; ${complete ? 'complete' : 'sampled'}: ${cells.toLocaleString('en-US')} cells`
 }

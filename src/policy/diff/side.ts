@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../contract/json.ts'
 import { compileProgram, createProgramParts } from '../evaluate/program.ts'
 import type { CompiledSnapshot } from '../evaluate/compile.ts'
 import type { ConditionNode, LeafNode } from '../evaluate/conditions.ts'
@@ -11,11 +12,20 @@ import { factOf, type Facts } from '../language/facts.ts'
 import type { CompiledLimit, CompiledRule } from '../evaluate/run.ts'
 import type { Call, ToolContract } from '../language/snapshot.ts'
 import { createClock } from '../language/time.ts'
+import type { CaseResult } from '../tests/run.ts'
 
 /** One of the two bundles, as data and as an evaluator. */
 export interface Bundle {
   readonly ir: BundleIr
   readonly snapshot: CompiledSnapshot
+  /** The inline tests, whose payloads are examples. */
+  readonly results: readonly CaseResult[]
+}
+
+/** Returns the payloads of the inline tests of a tool. */
+export function testedPayloads(sides: readonly Side[], tool: string): readonly JsonObject[] {
+  const cases = sides.flatMap(({ bundle }) => bundle.results.map((result) => result.case))
+  return cases.filter((one) => one.tool === tool).map(({ payload }) => payload)
 }
 
 /** One tool in one of the two bundles. */

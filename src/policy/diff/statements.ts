@@ -20,6 +20,27 @@ export function statementsOf(fn: ListFunction, entries: readonly string[], items
   return entries.some((verb) => CHANGING.has(verb)) ? [entries.join('; ')] : withChange(entries, items)
 }
 
+const CLAUSES = ['', ' where a = 1', ' limit 1', ' where a = 1 limit 1']
+/** The maximum number of queries that combine functions and tables. */
+const MAX_QUERIES = 2_000
+
+/** Returns a query for each list of functions with each list of tables, with and without each clause. */
+export function queriesOf(
+  functions: readonly (readonly string[])[],
+  tables: readonly (readonly string[])[],
+): readonly string[] {
+  const queries = functions.flatMap((names) =>
+    tables.map((from) => [
+      names.map((name) => `${name}()`).join(', ') || '1',
+      from.length === 0 ? '' : ` from ${from.join(', ')}`,
+    ]),
+  )
+  return queries.slice(0, MAX_QUERIES).flatMap(([columns, from]) => {
+    const plain = CLAUSES.map((clause) => `select ${columns}${from}${clause}`)
+    return [...plain, `with recursive r as (select 1) ${plain[0]}`]
+  })
+}
+
 /**
  * Returns the verbs combined with a verb that changes data, for each kind of such verbs. Without such a verb, only a
  * query is readable.

@@ -12,7 +12,7 @@ import { listsFor, type Found } from './lists.ts'
 import { createPlace, type Looks, type Place } from './place.ts'
 import { keyword, type Part } from './subschema.ts'
 import { textsOfLength } from './long-texts.ts'
-import { entriesFor, statementsOf } from './statements.ts'
+import { entriesFor, queriesOf, statementsOf } from './statements.ts'
 import { searchTexts } from './texts.ts'
 
 /** Returns one string for each kind that the tests and the contracts distinguish. */
@@ -28,6 +28,7 @@ export function textsFor(place: Place, parts: readonly Part[]): Found<string> {
       ...new Set([
         ...raw.values,
         ...inputs,
+        ...combinedQueries(place),
         ...FORMAT_SAMPLES,
         ...stretched(inputs, edges),
         ...place.looks.texts,
@@ -116,32 +117,45 @@ function resultsOf(place: Place, fn: FunctionName, looks: Looks): Found<string> 
   if (isClauseFunction(fn)) return { values: [], exact: false }
   const language = patternMachine(FUNCTIONS[fn].pattern)
   if (language === undefined) return { values: [], exact: false }
+  if (givesList(fn)) {
+    const { values, exact } = entryLists(place, fn)
+    const items = entriesAsked(place, fn)
+    const statements = values.flatMap((list) => statementsOf(fn, list, items))
+    return { values: statements, exact: exact && fn !== 'sql_tables' }
+  }
   const found = search(looks, [...looks.patterns], { more: [language] })
-  if (givesList(fn)) return statementsFor(place, fn, { counts: looks.counts, entries: found })
   return { ...found, values: [...new Set([...found.values, ...looks.texts])] }
 }
 
-interface Entries {
-  /** The entry counts that tests compare with. */
-  readonly counts: ReadonlySet<number>
-  /** One entry for each kind that the tests distinguish. */
-  readonly entries: Found<string>
+/** Returns lists of entries that together produce every set of entries that the tests distinguish. */
+function entryLists(place: Place, fn: ListFunction): Found<readonly string[]> {
+  const looks = place.functions.get(fn)
+  const language = patternMachine(FUNCTIONS[fn].pattern)
+  if (looks === undefined || language === undefined) return { values: [[]], exact: false }
+  const entries = search(looks, [...looks.patterns], { more: [language] })
+  const elements = { values: entriesFor(fn, entries.values), exact: entries.exact }
+  const items = entriesAsked(place, fn)
+  const { values, exact } = listsFor({ items, elements, fixed: [], lengths: around(looks.counts) })
+  return { values: values.filter((list) => Array.isArray(list)) as readonly (readonly string[])[], exact }
 }
 
-/** Returns statements that together produce every set of entries that the tests distinguish. */
-function statementsFor(place: Place, fn: ListFunction, { counts, entries }: Entries): Found<string> {
+/**
+ * Returns the place of the function's entries. For a plain string, `items` contains the tests of its entries. For a
+ * string in a list, the string's own place contains these tests.
+ */
+function entriesAsked(place: Place, fn: ListFunction): Place {
   const items = createPlace()
-  // For a plain string, `items` contains the tests of its entries. For a string in a list, the string's own place
-  // contains these tests.
   const asked = [...(place.items?.tests ?? []), ...place.tests].filter((one) => one.each && one.fn === fn)
   for (const { test } of asked) items.tests.push({ fn: undefined, test, each: true })
-  const elements = { values: entriesFor(fn, entries.values), exact: entries.exact }
-  const { values, exact } = listsFor({ items, elements, fixed: [], lengths: around(counts) })
-  const lists = values.filter((list) => Array.isArray(list)) as readonly (readonly string[])[]
-  return {
-    values: lists.flatMap((list) => statementsOf(fn, list, items)),
-    exact: exact && fn !== 'sql_tables',
-  }
+  return items
+}
+
+/** Returns queries that combine the functions, tables and clauses that tests ask of one text. */
+function combinedQueries(place: Place): readonly string[] {
+  const lists = (['sql_functions', 'sql_tables'] as const).filter((fn) => place.functions.has(fn))
+  const clauses = [...place.functions.keys()].some(isClauseFunction)
+  if (lists.length + Number(clauses) < 2) return []
+  return queriesOf(entryLists(place, 'sql_functions').values, entryLists(place, 'sql_tables').values)
 }
 
 /** Returns the counts and the adjacent numbers on both sides, sorted. */

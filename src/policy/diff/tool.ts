@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { RISKS } from '../../domain/decision.ts'
+import { MISSING } from '../language/reading.ts'
 import { type Call, NO_HISTORY } from '../language/snapshot.ts'
 import { weekdayBefore } from '../language/time.ts'
 import { boundingBox, boxesOf, countCells, trimmed, type Box, type Covers } from './boxes.ts'
@@ -19,7 +20,8 @@ import { payloadNames, wholeDoubts, wholeParts } from './payload-dimension.ts'
 import { planOf } from './plan.ts'
 import { sampleOf } from './sample.ts'
 import { samplePaths } from './sampling.ts'
-import { createSide, leavesOf, type Bundle, type Side } from './side.ts'
+import { createSide, leavesOf, testedPayloads, type Bundle, type Side } from './side.ts'
+import { unsureOf, type Shown, type Unsure } from './unsure.ts'
 import { describeBox } from './words.ts'
 
 /** A set of calls of one tool whose decisions change in the same way. */
@@ -55,6 +57,8 @@ export interface ToolDiff {
   readonly cells: number
   /** Reasons why changes may be missing. Empty when the difference is complete. */
   readonly doubts: readonly string[]
+  /** The parts that differ and whose effect no example shows. Empty when the difference is complete. */
+  readonly unsure: readonly Unsure[]
 }
 
 type Sides = readonly [Side, Side]
@@ -83,7 +87,7 @@ export async function analyzeTool(bundles: readonly [Bundle, Bundle], tool: stri
   const dimensions = dimensionsOf(sides, base)
   const diagram = buildDiagram(planOf(sides, dimensions, base))
   const space = { sides, base, dimensions: dimensions.all, oneSided: presence !== 'both' }
-  const { found, doubts } = diagram ? await readDiagram(space, diagram) : await readSamples(space)
+  const { found, shown, doubts } = diagram ? await readDiagram(space, diagram) : await readSamples(space)
   const cells = countCells(
     new Map(),
     dimensions.all.map(({ classes }) => classes.length),
@@ -95,7 +99,8 @@ export async function analyzeTool(bundles: readonly [Bundle, Bundle], tool: stri
     ...wholeDoubts(sides),
     ...doubts,
   ]
-  return { tool, presence, dimensions: dimensions.all, found, cells, doubts: all }
+  const unsure = all.length === 0 ? [] : unsureOf(sides, { base, dimensions: dimensions.all, shown })
+  return { tool, presence, dimensions: dimensions.all, found, cells, doubts: all, unsure }
 }
 
 function doubtsOf(dimensions: readonly Dimension[]): readonly string[] {
@@ -133,27 +138,26 @@ interface Space {
 
 interface Read {
   readonly found: readonly FoundChange[]
+  /** All examples whose decisions differ, except those that neither bundle permits. */
+  readonly shown: readonly Shown[]
   readonly doubts: readonly string[]
 }
 
-interface Judged {
+interface Judged extends Shown {
   readonly call: Call
   readonly path: readonly number[]
-  readonly before: Result
-  readonly after: Result
-  readonly direction: Direction
 }
 
 async function readDiagram(space: Space, { root, endings }: Diagram): Promise<Read> {
   const { changed, doubts } = await judgeAll(space, endings)
   const labels = new Map(endings.map((ending) => [ending, labelOf(changed.get(ending.path))]))
   const covers = boxesOf(root, (ending: Ending) => labels.get(ending))
-  return { found: changesOf(space, changed, covers), doubts }
+  return { found: changesOf(space, changed, covers), shown: openingsOf(changed), doubts }
 }
 
 async function readSamples(space: Space): Promise<Read> {
   const sizes = space.dimensions.map(({ classes }) => classes.length)
-  const paths = samplePaths(sizes)
+  const paths = [...samplePaths(sizes), ...testedPaths(space)]
   const { changed, doubts } = await judgeAll(
     space,
     paths.map((path) => ({ path })),
@@ -170,9 +174,31 @@ async function readSamples(space: Space): Promise<Read> {
   const sampled = `${paths.length} calls were drawn out of ${countCells(new Map(), sizes)} cells`
   return {
     found: changesOf(space, changed, { byLabel, rough: new Set(byLabel.keys()) }),
+    shown: openingsOf(changed),
     doubts: [sampled, ...doubts],
   }
 }
+
+/** Returns the path of each inline test, for a call that is like the base call except for its payload. */
+function testedPaths({ sides, base, dimensions }: Space): readonly (readonly number[])[] {
+  return testedPayloads(sides, base.tool).map((payload) => {
+    const call = { ...base, payload }
+    return dimensions.map(({ name, leaves, classes }) => {
+      const value = payload[name.slice('payload.'.length)] ?? MISSING
+      const fitting = classes.filter(({ truths }) =>
+        leaves.every((leaf) => truths.get(leaf.key) === leaf.truth(call)),
+      )
+      const own = fitting.find(({ members }) => members.includes(value)) ?? fitting[0]
+      return own?.number ?? 0
+    })
+  })
+}
+
+const openingsOf = (changed: Changed): readonly Shown[] => [...changed.values()].filter(isOpening)
+
+/** Returns false when a reject became an invalid payload or the reverse, because neither bundle permits the call. */
+const isOpening = ({ before, after }: Shown): boolean =>
+  !(isRefusal(before) && isRefusal(after) && before.kind !== after.kind)
 
 type Changed = ReadonlyMap<readonly number[], Judged>
 
@@ -244,7 +270,7 @@ function changeOf(space: Space, judged: Judged, boxes: readonly Box[]): Omit<Cha
     after: describeResult(after, reviewers),
     where: boxes.map((box) => describeBox(box, dimensions)).sort(),
     raised: riskOf(space, judged) > RISKS.indexOf('low'),
-    opening: !(isRefusal(before) && isRefusal(after) && before.kind !== after.kind),
+    opening: isOpening(judged),
     cells,
     example: { call, beforeBy: byOf(before), afterBy: byOf(after) },
   }

@@ -354,22 +354,22 @@ describe('one edit of the starter bundle', () => {
           e.g. {"database":"analytics","query":"delete from t where a = 1"}: by sql-write -> sql-write-without-where
       sql.query: 2 more changes show only when the agent claims a higher risk_level (--format json lists all)
       sql.query: not complete: not every kind of payload.query has an example
-      2 loosened, 2 tightened, 0 changed otherwise; sampled: 136 cells"
+      2 loosened, 2 tightened, 0 changed otherwise; sampled: 248 cells"
     `)
     const list = (starter['routing.yaml'] ?? '').replace('products, sessions', 'products')
     const smaller = await load({ ...starter, 'routing.yaml': list })
     expect(printDiff(await diffBundles(await load(starter), smaller))).toMatchInlineSnapshot(`
-      "sql.query LOOSENS review/high (1 of on-call and 1 of security, after 30m also security-leads within 1h) -> review/high (1 of security, after 30m also security-leads within 1h) when sql_tables(payload.query) not some not is one of events, order_items, orders, page_views, products, sessions, users and sql_tables(payload.query) some not is one of events, order_items, orders, page_views, products, users and risk_level is high
+      "sql.query LOOSENS review/high (1 of on-call and 1 of security, after 30m also security-leads within 1h) -> review/high (1 of security, after 30m also security-leads within 1h) when payload.query such as "select 1 from sessions" or "select 1 from sessions where a = 1" and risk_level is high
           e.g. {"database":"analytics","query":"select 1 from sessions"}, risk_level high: by allow_up_to, sql-read-analytics -> sql-read-beyond
-      sql.query CHANGES review/critical (1 of on-call and 2 of security-leads within 30m) -> review/critical (1 of security, after 30m also security-leads and 2 of security-leads within 30m) when sql_tables(payload.query) not some not is one of events, order_items, orders, page_views, products, sessions, users and sql_tables(payload.query) some not is one of events, order_items, orders, page_views, products, users and risk_level is critical
+      sql.query CHANGES review/critical (1 of on-call and 2 of security-leads within 30m) -> review/critical (1 of security, after 30m also security-leads and 2 of security-leads within 30m) when payload.query such as "select 1 from sessions" or "select 1 from sessions where a = 1" and risk_level is critical
           e.g. {"database":"analytics","query":"select 1 from sessions"}, risk_level critical: by allow_up_to, sql-read-analytics -> sql-read-beyond
-      sql.query TIGHTENS allow/low -> review/high when payload.database is analytics and sql_tables(payload.query) not some not is one of events, order_items, orders, page_views, products, sessions, users and sql_tables(payload.query) some not is one of events, order_items, orders, page_views, products, users
+      sql.query TIGHTENS allow/low -> review/high when payload.database is analytics and payload.query such as "select 1 from sessions" or "select 1 from sessions where a = 1"
           e.g. {"database":"analytics","query":"select 1 from sessions"}: by sql-read-analytics -> sql-read-beyond
-      sql.query TIGHTENS review/low (1 of on-call within 8h) -> review/high (1 of security, after 30m also security-leads within 1h) when payload.database in {staging, prod} and sql_tables(payload.query) not some not is one of events, order_items, orders, page_views, products, sessions, users and sql_tables(payload.query) some not is one of events, order_items, orders, page_views, products, users
+      sql.query TIGHTENS review/low (1 of on-call within 8h) -> review/high (1 of security, after 30m also security-leads within 1h) when payload.database in {staging, prod} and payload.query such as "select 1 from sessions" or "select 1 from sessions where a = 1"
           e.g. {"database":"staging","query":"select 1 from sessions"}: by sql-read-elsewhere -> sql-read-beyond, sql-read-elsewhere
       sql.query: 2 more changes show only when the agent claims a higher risk_level (--format json lists all)
       sql.query: not complete: not every kind of payload.query has an example
-      1 loosened, 4 tightened, 1 changed otherwise; sampled: 128 cells"
+      1 loosened, 4 tightened, 1 changed otherwise; sampled: 224 cells"
     `)
   })
 
