@@ -285,7 +285,7 @@ describe('a large store', () => {
   const NOTHING_IN_PARTICULAR = told(
     'agent.event',
     { kind: 'agent', id: 'bot' },
-    { event_id: 'e', event_summary: 's', event_type: 't' },
+    { event_id: 'e', commitment: 'c' },
   )
 
   beforeAll(async () => {

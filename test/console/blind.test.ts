@@ -33,7 +33,7 @@ const castIn = async (one: Held): Promise<EvidenceLine[]> =>
     ({ record }) => record.type === 'vote.cast' && record.thread_id === one.thread,
   )
 
-/** What a vote displayed: the extent in its record, and the places in its disclosures. */
+/** The display of a vote: the extent in its record, and the places in its disclosures. */
 const displayIn = async (one: Held): Promise<unknown> => {
   const [cast] = await castIn(one)
   const { seen, unseen } = (cast?.disclosures?.members['display'] ?? {}) as Partial<Displayed>

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   compareText,
   type DumpEntry,
@@ -105,15 +104,6 @@ export class RedisArchive implements StoreArchive, LiveContent {
   #servers(): string {
     const names = this.#topology.peers().map(({ host }) => `${host.host}:${host.port}`)
     return names.toSorted(compareText).join(' ')
-  }
-
-  /** Sets the time of every partition, and starts a new epoch (S19). */
-  async setTime(time: number): Promise<void> {
-    const generation = randomUUID()
-    for (const connection of this.connections())
-      for await (const heads of keysLike(connection, this.keys.heads))
-        for (const head of heads)
-          await connection.sendCommand(['HSET', head, 't', String(time), 'g', generation])
   }
 
   close(): Promise<void> {
