@@ -41,7 +41,6 @@ import { linkUrl, type Site, threadUrl } from './http/core/same-origin.ts'
 import { BEAT_MS } from './http/operations/stream.ts'
 import { createWaits } from './http/core/long-polls.ts'
 import { type FeedOptions, type LoadReport, openPolicyFeed, type PolicyFeed } from './policy/bundle/feed.ts'
-import type { Texts } from './policy/bundle/directory.ts'
 import { loadBundleInChild } from './policy/bundle/host.ts'
 import type { BundleChild } from './policy/bundle/start.ts'
 import type { LoadResult } from './policy/bundle/load.ts'
@@ -75,7 +74,7 @@ export interface AppParts {
   /** Opens the store. The default opens the store of the configuration. */
   readonly openStore?: (config: Config) => Promise<Store>
   /** Loads the policy bundle. The default loads it in a child process. */
-  readonly loadPolicies?: (dir: string, texts?: Texts) => Promise<LoadResult>
+  readonly loadPolicies?: (dir: string, texts?: Parameters<FeedOptions['load']>[1]) => Promise<LoadResult>
   /** The child process of the first load, when it was started ahead. */
   readonly bundleChild?: BundleChild
   /** The timers of the watch of the bundle, for tests. */

@@ -38,7 +38,12 @@ describe('a list of threads on a terminal', () => {
       '  since 2026-03-02 14:05 UTC policy asks for two of board',
     ])
     const by = { reviewer: 'cat', name: 'Cat Cox', decision: 'reject', at: '' } as const
-    const ended = { ...thread, status: 'rejected', message: 'wrong account', decided_by: [by] } as const
+    const ended = {
+      ...thread,
+      status: 'rejected',
+      message: 'wrong account',
+      decided_by: [by],
+    } as ThreadSummary
     expect(printThreadList({ threads: [ended] }, ann)).toContain('by bot  rejected by Cat Cox')
   })
 

@@ -66,7 +66,7 @@ async function printWaiting(
   }: { readonly url: string | undefined; readonly tenant: string | undefined; readonly format: string },
 ): Promise<void> {
   const read = await readBundle(dir)
-  if (!read.ok) throw usage(`--waiting needs NEW as a directory: \`${dir}\` is none`)
+  if (!read.ok) throw usage(`--waiting needs NEW as a directory, which \`${dir}\` is not`)
   const payload = Object.fromEntries(read.texts.map(({ path, text }) => [path, text]))
   const reach = reachAsAdmin(url)
   const found = await createApi(reach.url, reach.key).find_raised({
