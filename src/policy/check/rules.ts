@@ -2,7 +2,7 @@ import { checkCase, type CaseIr } from './case.ts'
 import { readConditions } from './conditions.ts'
 import { checkLimit } from './limit.ts'
 import { checkMatch, type MatchContext } from './match.ts'
-import { checkPayloadField, reportFieldProblem } from './path.ts'
+import { checkPayloadField, isKnownField, reportFieldProblem } from './path.ts'
 import { checkRule } from './rule.ts'
 import type { World, RuleContext } from './rule-context.ts'
 import { readLiteral, type GroupUse } from './routing.ts'
@@ -63,6 +63,7 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
     reader,
     lists,
     listsUnknown,
+    isField: (text) => isKnownField(context, text),
     tools: target.contracts,
     declared,
     fieldValues,

@@ -67,6 +67,7 @@ export const DIAGNOSTIC_CODES = {
   'literal-enum': 'error',
   'literal-range': 'error',
   'literal-form': 'error',
+  'field-as-text': 'error',
   'missing-means-type': 'error',
   'missing-means-unused': 'warning',
   'unknown-function': 'error',
