@@ -28,6 +28,9 @@ const VERDICTS = ['review', 'reject'] as const
 const MEASURES = ['count', 'sum'] as const
 const LIMIT_KEYS = ['risk', 'mode', ...MEASURES, ...VERDICTS] as const
 const REQUIRED_KEYS = ['id', 'at_most', 'within', 'per'] as const
+const NO_CONDITION =
+  'a limit has no conditions: it counts each call of its file; `per` and `sum` choose what it counts'
+const HINTS = { when: NO_CONDITION, unless: NO_CONDITION, if: NO_CONDITION }
 type LimitKeys = Readonly<Partial<Record<(typeof LIMIT_KEYS)[number] | (typeof REQUIRED_KEYS)[number], Doc>>>
 
 /** The maximum length of a limit's id. The counter's name in the store contains the id. */
@@ -46,6 +49,7 @@ export function checkLimit(
     what: 'a limit',
     required: REQUIRED_KEYS,
     optional: LIMIT_KEYS,
+    hints: HINTS,
   })
   const id = given(keys.id, (at) => checkLength(reader, at, checkId(reader, at, world)))
   const ruling = checkVerdict(reader, map, keys)
@@ -126,13 +130,19 @@ function readAmount(reader: Reader, doc: Doc, what: string): number | undefined 
   return reader.report('bad-value', doc, `${what} must be a whole number, 0 or more`) as undefined
 }
 
+const PEOPLE = ['user', 'customer', 'person', 'account']
+const PERSON_HINT =
+  'write `agent`, or the field that names the person, such as `payload.user` or `task.subject`'
 const SCOPES = ['agent', 'tenant', 'task'] as const
 
 function checkPer(context: MatchContext, doc: Doc): LimitIr['per'] | undefined {
   const text = doc.kind === 'text' ? doc.value : ''
   const scope = SCOPES.find((one) => one === text)
   if (scope !== undefined) return scope
-  const field = checkField(context, doc, { what: '`per`', hint: didYouMean(text, SCOPES) })
+  const field = checkField(context, doc, {
+    what: '`per`',
+    hint: PEOPLE.includes(text) ? PERSON_HINT : didYouMean(text, SCOPES),
+  })
   if (!field) return undefined
   const several = isNeverScope(field.root) ? `\`${field.name}\` is` : severalValues(context, field)
   if (several === undefined) return field

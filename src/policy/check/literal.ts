@@ -79,7 +79,14 @@ function equalsText(name: string, texts: Texts, value: string): Problem | undefi
       message: `${name} is never \`${value}\`: it is ${describeLength(texts)}`,
     }
   const form = texts.forms.find((one) => !one.fits(value))
-  return form && { code: 'literal-form', message: `${name} is never \`${value}\`, which is not ${form.name}` }
+  const hint = value.includes('*') ? `for any run of characters, write \`{ like: ${value} }\`` : undefined
+  return (
+    form && {
+      code: 'literal-form',
+      message: `${name} is never \`${value}\`, which is not ${form.name}`,
+      hint,
+    }
+  )
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Conditions } from './conditions.ts'
 import { checkFit, checkFunction } from './types.ts'
 import { checkKnownValues } from './known-values.ts'
 import { checkPayloadField, reportFieldProblem, type PathContext } from './path.ts'
@@ -14,9 +15,15 @@ import { asksPresence, OPERATORS, testsIn, type Test } from '../language/operato
 export interface MatchContext extends TestContext, PathContext {
   /** The tools that history tests named so far. */
   readonly toolUses: ToolUse[]
+  readonly conditions: Conditions
+  /** The rule or condition whose match is checked. */
+  readonly user: string
 }
 
-/** Checks a match (docs/policy-language.md). Its lines are fields, `any`, `all` and `not`, and all must be true. */
+/**
+ * Checks a match (docs/policy-language.md). Its lines are fields, `any`, `all`, `not` and `condition`, and all must be
+ * true.
+ */
 export function checkMatch(context: MatchContext, doc: Doc): NodeIr | undefined {
   const map = readMap(context.reader, doc, 'a match')
   if (!map) return undefined
@@ -56,6 +63,7 @@ function checkLine(context: MatchContext, entry: DocEntry): NodeIr | undefined {
     const item = checkMatch(context, value)
     return item && { kind: 'not', item }
   }
+  if (key === 'condition') return context.conditions.use(value, context.user)
   return checkLeaf(context, entry)
 }
 

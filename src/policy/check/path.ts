@@ -74,6 +74,16 @@ export function checkSensitiveFields(
   }
 }
 
+/** How the name of a field or of a fact begins, with or without a function. */
+const FIELD_START = /^(?:\w+\()?(?:payload[.[]|agent\.|task\.|time\.|tool\.)/
+
+/** Returns true for the name of a fact, or of a field that one of the contracts has. */
+export function isKnownField(context: PathContext, text: string): boolean {
+  if (!FIELD_START.test(text)) return false
+  const field = parseField(text)
+  return !isFieldProblem(field) && toolsWith(context, field).length > 0
+}
+
 /** Returns the contracts that have the field. */
 export function toolsWith(context: PathContext, field: FieldIr): readonly ToolContract[] {
   return context.tools.filter((tool) => has(context, tool, field))

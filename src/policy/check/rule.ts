@@ -18,19 +18,27 @@ import { lineOf } from '../yaml/source.ts'
 import { endOfDate, parseDate, startOfDate } from '../language/time.ts'
 
 const RULE_KEYS = ['when', 'unless', 'risk', 'reviewers', 'mode', 'from', 'until', ...VERDICTS] as const
+/** Hints for keys that other languages of policy have. */
+const HINTS = { if: 'did you mean `when`?' }
 type RuleKeys = Readonly<Partial<Record<(typeof RULE_KEYS)[number] | 'id', Doc>>>
 
 /** Checks one rule (docs/policy-language.md). */
 export function checkRule(
-  context: MatchContext,
+  file: MatchContext,
   doc: Doc,
   { world, shadow, groups, places }: RuleContext,
 ): RuleIr | undefined {
-  const { reader } = context
+  const { reader } = file
   const map = readMap(reader, doc, 'a rule')
   if (!map) return undefined
-  const keys: RuleKeys = readKeys(reader, map, { what: 'a rule', required: ['id'], optional: RULE_KEYS })
+  const keys: RuleKeys = readKeys(reader, map, {
+    what: 'a rule',
+    required: ['id'],
+    optional: RULE_KEYS,
+    hints: HINTS,
+  })
   const id = given(keys.id, (at) => checkId(reader, at, world))
+  const context = { ...file, user: id === undefined ? 'a rule without an id' : `rule \`${id}\`` }
   const ruling = checkVerdict(reader, map, keys)
   const own = given(keys.mode, (at) => readOneOf(reader, at, '`mode`', ['shadow'])) !== undefined
   const mode = shadow || own ? 'shadow' : 'enforced'

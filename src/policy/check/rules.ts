@@ -1,7 +1,8 @@
 import { checkCase, type CaseIr } from './case.ts'
+import { readConditions } from './conditions.ts'
 import { checkLimit } from './limit.ts'
-import type { MatchContext } from './match.ts'
-import { checkPayloadField, reportFieldProblem } from './path.ts'
+import { checkMatch, type MatchContext } from './match.ts'
+import { checkPayloadField, isKnownField, reportFieldProblem } from './path.ts'
 import { checkRule } from './rule.ts'
 import type { World, RuleContext } from './rule-context.ts'
 import { readLiteral, type GroupUse } from './routing.ts'
@@ -46,7 +47,7 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
   const keys = readKeys(reader, root, {
     what: 'a rule file',
     required: ['rules'],
-    optional: ['tool', 'tools', 'owner', 'missing_means', 'mode', 'limits', 'tests'],
+    optional: ['tool', 'tools', 'owner', 'missing_means', 'mode', 'conditions', 'limits', 'tests'],
   })
   const target = checkTarget(reader, root, { tool: keys.tool, tools: keys.tools, world })
   const shadow = given(keys.mode, (at) => readOneOf(reader, at, '`mode`', ['shadow'])) !== undefined
@@ -55,12 +56,27 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
   )
   const { lists, listsUnknown, fieldValues } = world
   const toolUses: ToolUse[] = []
-  const context = { reader, lists, listsUnknown, tools: target.contracts, declared, fieldValues, toolUses }
+  const conditions = readConditions(reader, keys.conditions, (own, match, name) =>
+    checkMatch({ ...context, reader: own, user: `condition \`${name}\`` }, match),
+  )
+  const context: MatchContext = {
+    reader,
+    lists,
+    listsUnknown,
+    isField: (text) => isKnownField(context, text),
+    tools: target.contracts,
+    declared,
+    fieldValues,
+    toolUses,
+    conditions,
+    user: '',
+  }
   const missingMeans = given(keys.missing_means, (at) => checkMissingMeans(context, at)) ?? []
   const owner = given(keys.owner, (at) => readText(reader, at, '`owner`'))
   const groups: GroupUse[] = []
   const places = new Map<string, Doc>()
   const rules = given(keys.rules, (at) => checkRules(context, at, { world, shadow, groups, places })) ?? []
+  conditions.report()
   const limits = given(keys.limits, (at) => checkLimits(context, at, { world, shadow, places })) ?? []
   const file = {
     path: reader.source.path,

@@ -19,6 +19,8 @@ export interface TestContext {
   readonly reader: Reader
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
   readonly listsUnknown: boolean
+  /** Returns true for the name of a fact, or of a field in a contract of the file. */
+  readonly isField: (text: string) => boolean
   /** Set inside `some`, `every`, `none` or `count`, where the tested value is never missing. */
   readonly tested?: 'an element of a list' | 'a count'
 }
@@ -163,8 +165,11 @@ function readValue(context: TestContext, doc: Doc, bare: boolean): readonly Scal
   }
   if (doc.value.startsWith('$$')) return [doc.value.slice(1)]
   if (doc.value.startsWith('$')) return resolveList(context, doc, doc.value.slice(1))
-  if (!bare || !RESERVED.includes(doc.value)) return [doc.value]
-  return reportReserved(context.reader, doc, doc.value)
+  if (bare && RESERVED.includes(doc.value)) return reportReserved(context.reader, doc, doc.value)
+  if (!context.isField(doc.value)) return [doc.value]
+  const message = `\`${doc.value}\` is the name of a field, and a test compares with fixed values only`
+  const hint = `for the text itself, write \`{ matches: '^${doc.value.replaceAll(/[.$[\]()]/g, '\\$&')}$' }\``
+  return context.reader.report('field-as-text', doc, message, hint) as undefined
 }
 
 /** Words that are reserved in the short form of a string. */

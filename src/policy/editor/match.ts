@@ -11,6 +11,7 @@ import {
 } from './shapes.ts'
 import { testSchema, type TestSchemas } from './tests.ts'
 import { FACT_NAMES, FACTS } from '../language/facts.ts'
+import { RULE_ID } from '../yaml/shape.ts'
 import { FUNCTION_NAMES, functionText, givesList, isClauseFunction } from '../language/function-names.ts'
 
 interface FieldSchemas {
@@ -36,6 +37,11 @@ export function matchSchema(schemas: TestSchemas, name: string, paths: readonly 
     properties: {
       any: { type: 'array', minItems: 1, items: self, description: 'At least one of them holds.' },
       all: { type: 'array', minItems: 1, items: self, description: 'All of them hold.' },
+      condition: {
+        type: 'string',
+        pattern: RULE_ID.pattern.source,
+        description: 'The condition of this name, under `conditions`, holds.',
+      },
       not: { allOf: [self], description: 'It does not hold; unknown stays unknown.' },
       ...fields.properties,
     },

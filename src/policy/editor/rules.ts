@@ -57,6 +57,11 @@ export function ruleFileSchema(world: EditorWorld): JsonObject {
         const: 'shadow',
         description: 'Shadow mode: the file decides nothing, and its rules are counted.',
       },
+      conditions: {
+        type: 'object',
+        propertyNames: { pattern: RULE_ID.pattern.source },
+        description: 'Conditions with a name, which the matches of this file may use.',
+      },
       rules: { type: 'array', minItems: 1 },
       limits: { type: 'array', minItems: 1 },
       tests: { type: 'array' },
@@ -89,6 +94,7 @@ function partsFor(schemas: TestSchemas, world: EditorWorld, tool: ToolContract |
   return {
     properties: {
       missing_means: missingMeansSchema(paths),
+      conditions: { additionalProperties: match },
       rules: { items: rule },
       limits: { items: limit },
       tests: { items: test },

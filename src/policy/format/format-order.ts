@@ -27,7 +27,7 @@ const CASE: KeyOrder = {
   },
 }
 const RULE_FILE: KeyOrder = {
-  keys: keys('tool tools owner missing_means mode rules limits tests'),
+  keys: keys('tool tools owner missing_means mode conditions rules limits tests'),
   inside: { rules: RULE, limits: LIMIT, tests: CASE },
 }
 

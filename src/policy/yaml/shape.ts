@@ -159,13 +159,19 @@ export const TOOL_GLOB: NamePattern = {
 export function readKeys<K extends string>(
   reader: Reader,
   map: DocMap,
-  keys: { readonly required?: readonly K[]; readonly optional?: readonly K[]; readonly what: string },
+  keys: {
+    readonly required?: readonly K[]
+    readonly optional?: readonly K[]
+    readonly what: string
+    /** Hints for keys that authors write by mistake. */
+    readonly hints?: Readonly<Record<string, string>>
+  },
 ): Readonly<Partial<Record<K, Doc>>> {
   const known = [...(keys.required ?? []), ...(keys.optional ?? [])]
   const found: Partial<Record<K, Doc>> = {}
   for (const entry of map.entries) {
     const key = known.find((one) => one === entry.key)
-    if (key === undefined) reportUnknownKey(reader, entry, keys.what, known)
+    if (key === undefined) reportUnknownKey(reader, entry, keys, known)
     else found[key] = entry.value
   }
   for (const key of keys.required ?? []) {
@@ -174,8 +180,14 @@ export function readKeys<K extends string>(
   return found
 }
 
-function reportUnknownKey(reader: Reader, entry: DocEntry, what: string, known: readonly string[]): void {
-  const hint = didYouMean(entry.key, known) ?? `${what} may have ${known.join(', ')}`
+function reportUnknownKey(
+  reader: Reader,
+  entry: DocEntry,
+  { what, hints = {} }: { readonly what: string; readonly hints?: Readonly<Record<string, string>> },
+  known: readonly string[],
+): void {
+  const own = Object.hasOwn(hints, entry.key) ? hints[entry.key] : undefined
+  const hint = own ?? didYouMean(entry.key, known) ?? `${what} may have ${known.join(', ')}`
   reader.report(
     'unknown-key',
     { mark: entry.keyMark },

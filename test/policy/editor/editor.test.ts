@@ -258,6 +258,16 @@ describe('a rule file', () => {
       'amuont',
     ],
     [
+      'a condition about no field',
+      'tool: pay\nconditions: { small: { payload.amuont: 5 } }\nrules:\n  - { id: a, allow: A., when: { condition: small } }\n',
+      'amuont',
+    ],
+    [
+      'a use of several conditions',
+      'tool: pay\nconditions: { small: { payload.amount: 5 } }\nrules:\n  - { id: a, allow: A., when: { condition: [small] } }\n',
+      'string',
+    ],
+    [
       'a limit without a count',
       `tool: pay\nrules:\n  - { id: a, allow: A. }\nlimits:\n${LIMIT.replace('count: calls, ', '')}`,
       'count|one schema|oneOf',
@@ -274,6 +284,14 @@ describe('a rule file', () => {
     ],
   ])('a file with %s is underlined', async (_, text, wanted) => {
     expect((await editor.findings('rules/a.yaml', text)).join('\n')).toMatch(new RegExp(wanted))
+  })
+
+  it('a file with a condition is fine, and its fields complete', async () => {
+    const text =
+      'tool: pay\nconditions:\n  small: { payload.amount: 5 }\nrules:\n  - { id: a, allow: A., when: { condition: small } }\n'
+    expect(await editor.findings('rules/a.yaml', text)).toEqual([])
+    const inside = 'tool: pay\nconditions:\n  small:\n    payload.am|\nrules: []\n'
+    expect(await editor.complete('rules/a.yaml', inside)).toContain('payload.amount')
   })
 
   it('a file with a limit is fine', async () => {
