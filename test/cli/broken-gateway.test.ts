@@ -42,28 +42,6 @@ function run(url: string, ...args: string[]): Promise<CliRun> {
   return runCli(args, { cwd: directory, env })
 }
 
-describe('a command whose answer has more pages', () => {
-  it('refers to the console for older deliveries, even when no delivery matched so far', async () => {
-    const url = await answering((_, response) => {
-      response.setHeader('content-type', 'application/json').end('{"deliveries":[],"next_cursor":"x"}')
-    })
-    const { code, out } = await run(url, 'webhooks', 'deliveries', 'whk_acme_1', '--state', 'dead')
-    expect([code, out]).toEqual([0, '(older ones are in the console)\n'])
-  })
-
-  it('names the deliveries that the store cannot read, on all pages', async () => {
-    const url = await answering(({ url: asked = '' }, response) => {
-      const page = asked.includes('cursor=')
-        ? { deliveries: [], unreadable: ['evt_2'] }
-        : { deliveries: [], unreadable: ['evt_1'], next_cursor: 'x' }
-      response.setHeader('content-type', 'application/json').end(JSON.stringify(page))
-    })
-    const { code, out } = await run(url, 'webhooks', 'deliveries', 'whk_acme_1')
-    const why = 'cannot be read; `countersign store check` says more'
-    expect([code, out]).toEqual([0, `evt_1  ${why}\nevt_2  ${why}\n`])
-  })
-})
-
 describe('a command that gets no answer in time', () => {
   /** Timeouts of the command pass a hundred times as fast. */
   const HASTE = `--import data:text/javascript,${encodeURIComponent(
@@ -76,7 +54,7 @@ describe('a command that gets no answer in time', () => {
   }
 
   it('says that a change may have been made, instead of blaming the connection', async () => {
-    const { code, out, err } = await waiting('webhooks', 'pause', 'whk_acme_1')
+    const { code, out, err } = await waiting('sign-out', 'acme/alice')
     expect([code, out]).toEqual([1, ''])
     expect(err).toMatch(/^countersign: no answer from the gateway at http:\S+ within 15 s\n/)
     expect(err).toContain('the request may have succeeded: check before you repeat it')
@@ -86,18 +64,25 @@ describe('a command that gets no answer in time', () => {
   it('says the same for a broken connection, but not for a read or an unreachable gateway', async () => {
     const url = await answering((request) => request.socket.destroy())
     const isSaid = async (...args: string[]): Promise<boolean> => {
-      const { code, err } = await run(url, 'webhooks', ...args)
+      const { code, err } = await run(url, ...args)
       expect([code, err]).toEqual([1, expect.stringContaining('no answer from the gateway')])
       return err.includes('the request may have succeeded')
     }
-    expect(await isSaid('pause', 'whk_acme_1')).toBe(true)
-    expect(await isSaid('show', 'whk_acme_1')).toBe(false)
+    expect(await isSaid('sign-out', 'acme/alice')).toBe(true)
+    expect(await isSaid('freeze', 'list', 'acme')).toBe(false)
     await new Promise((resolve) => server?.close(resolve))
-    expect(await isSaid('pause', 'whk_acme_1')).toBe(false)
+    expect(await isSaid('sign-out', 'acme/alice')).toBe(false)
   })
 
   it('waits longer when it redelivers thousands of deliveries', async () => {
-    const { err } = await waiting('webhooks', 'redeliver', 'whk_acme_1', '--since', '2026-01-01T00:00:00Z')
+    const { err } = await waiting(
+      'api',
+      'redeliver_range',
+      '-f',
+      'id=whk_acme_1',
+      '-f',
+      'since=2026-01-01T00:00:00Z',
+    )
     expect(err).toMatch(/^countersign: no answer from the gateway at http:\S+ within 60 s\n/)
   })
 })
@@ -109,11 +94,11 @@ describe('a gateway address with a path', () => {
       const asked: (string | undefined)[] = []
       const url = await answering((request, response) => {
         asked.push(request.url)
-        response.setHeader('content-type', 'application/json').end('{"webhooks":[]}')
+        response.setHeader('content-type', 'application/json').end('{"freezes":[]}')
       })
-      const { code, out } = await run(`${url}${prefix}`, 'webhooks', 'list', 'acme')
-      expect([code, out]).toEqual([0, 'no webhooks\n'])
-      expect(asked).toEqual(['/countersign/api/admin/webhooks?tenant=acme'])
+      const { code, out } = await run(`${url}${prefix}`, 'freeze', 'list', 'acme')
+      expect([code, out]).toEqual([0, 'nothing is frozen\n'])
+      expect(asked).toEqual(['/countersign/api/admin/freezes?tenant=acme'])
     },
   )
 })
@@ -129,7 +114,7 @@ describe('a server that is not a gateway', () => {
       ['keys', 'revoke', 'agent', 'acme/a'],
       ['sign-out', 'acme/alice'],
       ['freeze', 'acme', '--reason', 'r'],
-      ['webhooks', 'delete', 'whk_acme_1'],
+      ['api', 'delete_webhook', '-f', 'id=whk_acme_1'],
       ['evidence', 'export', '--tenant', 'acme'],
     ]) {
       const { code, out, err } = await run(url, ...args)
@@ -153,18 +138,9 @@ describe('a server that is not a gateway', () => {
       ['freeze', 'acme', '--reason', 'r'],
       ['freeze', 'list', 'acme'],
       ['unfreeze', 'acme', '--reason', 'r'],
-      ['legal-hold', 'add', '--tenant', 'acme', '--reason', 'r'],
-      ['legal-hold', 'list', '--tenant', 'acme'],
       ['evidence', 'key', '--tenant', 'acme'],
-      ['webhooks', 'create', 'acme', 'https://hooks.example'],
-      ['webhooks', 'list', 'acme'],
-      ['webhooks', 'show', 'whk_acme_1'],
-      ['webhooks', 'pause', 'whk_acme_1'],
-      ['webhooks', 'ping', 'whk_acme_1'],
-      ['webhooks', 'rotate', 'whk_acme_1'],
-      ['webhooks', 'deliveries', 'whk_acme_1'],
-      ['webhooks', 'redeliver', 'whk_acme_1', 'whd_acme_1'],
-      ['webhooks', 'redeliver', 'whk_acme_1', '--since', '2026-01-01T00:00:00Z'],
+      ['api', 'list_webhooks', '-f', 'tenant=acme'],
+      ['api', 'add_legal_hold', '-f', 'tenant=acme', '-f', 'reason=r'],
     ]) {
       const { code, out, err } = await run(url, ...args)
       expect([code, out], args.join(' ')).toEqual([1, ''])
@@ -284,9 +260,8 @@ describe('a command with too many or missing arguments', () => {
 
   it.each([
     ['keys revoke agent acme/a acme/b', 'unexpected argument `acme/b`'],
-    ['webhooks delete whk_acme_1 whk_acme_2', 'unexpected argument `whk_acme_2`'],
-    ['webhooks redeliver whk_acme_1 whd_1 whd_2', 'unexpected argument `whd_2`'],
-    ['webhooks rotate whk_acme_1 --overlap-ms=', '--overlap-ms must be a whole number, not ``'],
+    ['api delete_webhook whk_acme_1', 'unexpected argument `whk_acme_1`'],
+    ['api delete_webhook', '`delete_webhook` needs `id`'],
     ['review approve thr_1 thr_2', 'unexpected argument `thr_2`'],
     ['review list thr_1', 'unexpected argument `thr_1`'],
     ['review approve thr_1 --revision two', '--revision must be a whole number, not `two`'],
@@ -295,15 +270,6 @@ describe('a command with too many or missing arguments', () => {
     ['review show', 'missing argument: THREAD'],
     ['review list -m no', '`-m` is not an option of this command'],
     ['review approve thr_1 --risk high', '`--risk` is not an option of this command'],
-    [
-      'webhooks redeliver whk_acme_1 --since 2026-01-01T00:00:00Z --event x',
-      '`--event` is not an option of this',
-    ],
-    ['webhooks redeliver whk_acme_1 whd_1 --state dead', 'name a delivery, or a time with --since, not both'],
-    [
-      'webhooks deliveries whk_acme_1 --since 2026-01-01T00:00:00Z',
-      '`--since` is not an option of this command',
-    ],
     ['freeze list acme --agent bot', '`--agent` is not an option of this command'],
     ['evidence export --tenant acme --within 1d', '`--within` is not an option of this command'],
     ['evidence verify e.ndjson --after 5', '`--after` is not an option of this command'],
@@ -328,7 +294,6 @@ describe('--json', () => {
       ['keys', 'revoke', 'agent', 'acme/a'],
       ['sign-out', 'acme/alice'],
       ['unfreeze', 'acme', '--reason', 'r'],
-      ['webhooks', 'delete', 'whk_acme_1'],
     ])
       expect(await run(url, ...args, '--json')).toEqual({ code: 0, out: '{}\n', err: '' })
   })

@@ -386,7 +386,7 @@ describe('the review API and a model of it', () => {
 
   it.each(SEEDS)(
     'the review API and a model of it give the same answers to every act of reviewers (seed %d)',
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async (seed) => {
       const world = await openWorld({ files: BUNDLES.first })
       try {

@@ -89,7 +89,7 @@ describe('webhooks and a model of them', () => {
 
   it.each(SEEDS)(
     'webhooks and a model of them agree on every delivery (seed %d)',
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async (seed) => {
       const place = await places.of(KIND)
       const fleet = await Fleet.open({ place, receivers, ports: open.map(({ port }) => port) })
