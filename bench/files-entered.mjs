@@ -49,7 +49,7 @@ const { config } = loadConfig({ args: places, env: { COUNTERSIGN_ADMIN_KEY: ADMI
 // set intervals to an hour, so that only the call runs
 const rare = 3_600_000
 const app = await startApp(config, {
-  log: createLog('warn'),
+  log: createLog('error'),
   timerEveryMs: rare,
   reportEveryMs: rare,
   checkpointEveryMs: rare,

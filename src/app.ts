@@ -74,7 +74,7 @@ export interface AppParts {
   /** Opens the store. The default opens the store of the configuration. */
   readonly openStore?: (config: Config) => Promise<Store>
   /** Loads the policy bundle. The default loads it in a child process. */
-  readonly loadPolicies?: (dir: string) => Promise<LoadResult>
+  readonly loadPolicies?: (dir: string, texts?: Parameters<FeedOptions['load']>[1]) => Promise<LoadResult>
   /** The child process of the first load, when it was started ahead. */
   readonly bundleChild?: BundleChild
   /** The timers of the watch of the bundle, for tests. */
@@ -149,13 +149,13 @@ function loaderOf(config: Config, { loadPolicies, bundleChild }: AppParts): Feed
     result.ok && commit !== undefined
       ? { ...result, snapshot: Object.assign(result.snapshot, { commit }) }
       : result
-  if (loadPolicies) return async () => named(await loadPolicies(config.policies))
+  if (loadPolicies) return async (_, texts) => named(await loadPolicies(config.policies, texts))
   const checks = createPayloadChecks()
   let started = bundleChild
-  return async (signal) => {
+  return async (signal, texts) => {
     const first = started
     started = undefined
-    return named(await loadBundleInChild(config.policies, { checks, started: first, signal }))
+    return named(await loadBundleInChild(config.policies, { checks, started: first, signal, texts }))
   }
 }
 

@@ -116,14 +116,9 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'erase the data of a task, a thread, an agent, or a value',
     load: () => import('./cli/client/erase.ts').then((it) => ({ row: it.ERASE, run: it.erase })),
   },
-  'legal-hold': {
-    summary: 'keep threads from deletion',
-    load: () =>
-      import('./cli/client/legal-hold.ts').then((it) => ({ row: it.LEGAL_HOLD, run: it.legalHold })),
-  },
-  webhooks: {
-    summary: 'manage destinations of webhooks',
-    load: () => import('./cli/client/webhooks.ts').then((it) => ({ row: it.WEBHOOKS, run: it.webhooks })),
+  api: {
+    summary: 'call an operation of the admin or the review API',
+    load: () => import('./cli/client/api.ts').then((it) => ({ row: it.API, run: it.api })),
   },
   evidence: {
     summary: 'export, verify and prove evidence',

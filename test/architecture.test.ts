@@ -30,7 +30,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'store/redis/address.ts',
     'store/redis/settings.ts',
   ],
-  backup: ['system', 'store/archive.ts', 'store/archive-laws.ts'],
+  backup: ['domain', 'system', 'store/archive.ts', 'store/archive-laws.ts'],
   gateway: [
     'contract',
     'domain',
@@ -190,6 +190,9 @@ const MOST_LOOSE = { src: 2, gateway: 0 }
  */
 const LONGEST = { values: 16, all: 30 }
 const MAX_LINES = 400
+/** A table of rows, which gains a row with each new thing. */
+const TABLE = /^(contract|events\/kinds|metrics)\/|\/(operators|functions)\.ts$/
+const MAX_TABLE_LINES = 800
 /** Rooms of the console: its own README names them. */
 const UNDESCRIBED = /^console\//
 
@@ -466,7 +469,8 @@ describe('the house rules', () => {
   })
 
   it('no file is longer than the limit', () => {
-    const long = files.filter((file) => readFileSync(join(root, file), 'utf8').split('\n').length > MAX_LINES)
+    const linesOf = (file: string): number => readFileSync(join(root, file), 'utf8').split('\n').length
+    const long = files.filter((file) => linesOf(file) > (TABLE.test(file) ? MAX_TABLE_LINES : MAX_LINES))
     expect(long).toEqual([])
   })
 })

@@ -425,7 +425,7 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
     'not_eligible, self_review, already_voted',
     '403 not_eligible for a reviewer who can fill no seat',
     '403 self_review for an owner, for every decision',
-    '403 already_voted for a second vote on one revision, whatever the decision',
+    '403 already_voted for a second vote on one revision, except for a rejection',
   ],
   [
     'design 5',

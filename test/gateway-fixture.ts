@@ -401,7 +401,7 @@ export class World {
     const open = this.#options.openStore ?? (() => openTestStore(join(this.#directory, 'data'), clock))
     this.#app = await startApp(config, {
       log: createLog('trace', { write: (line: string) => void logged.push(line) }),
-      loadPolicies: (dir) => loadBundle(dir),
+      loadPolicies: (dir, texts) => loadBundle(dir, texts ? { texts } : {}),
       openStore: async () => {
         return wrapStore(this.#counting(await open(clock)))
       },

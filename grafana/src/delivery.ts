@@ -110,7 +110,7 @@ export const DELIVERY: Board = {
         {
           title: 'Legal holds',
           description:
-            'Threads, tasks, agents and tenants whose threads are kept beyond their retention. countersign legal-hold list shows the reasons.',
+            'Threads, tasks, agents and tenants whose threads are kept beyond their retention. countersign api list_legal_holds shows the reasons.',
           unit: 'short',
           queries: [[`sum by (scope) (${most(gauge('legalHolds'), 'scope')})`, '{{scope}}']],
         },

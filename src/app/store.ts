@@ -108,21 +108,6 @@ export async function compactStore(config: Config): Promise<Compaction> {
   return compactEmbedded(embeddedPlace(config, config.store.path))
 }
 
-/** Sets the time of a stopped store. @throws as openStore */
-export async function setTimeOf(config: Config, time: number): Promise<void> {
-  if (config.store.kind === 'embedded') {
-    const { setEmbeddedTime } = await import('../store/embedded/archive.ts')
-    return setEmbeddedTime(embeddedPlace(config, config.store.path), time)
-  }
-  const { openRedisArchive } = await import('../store/redis/archive.ts')
-  const archive = await openRedisArchive(redisOptions(config))
-  try {
-    await archive.setTime(time)
-  } finally {
-    await archive.close()
-  }
-}
-
 export interface RestoreOptions {
   /** Drops the remains of an interrupted restore in Redis. */
   readonly restart: boolean

@@ -1,9 +1,10 @@
 import type { StoredEntry } from '../store/archive.ts'
+import { FORMAT, otherFormat } from '../domain/format.ts'
 
 /*
  * The file of a backup, with one JSON value per line. Equal content always yields an equal file.
  *
- *   {"format":"countersign-store","version":2}
+ *   {"format":"countersign/3"}
  *   {"partition":"acme"}
  *   {"of":1,"disclosures":"..."}
  *   {"event":2,"commit":"c1","body":"...","disclosures":"..."}
@@ -18,11 +19,9 @@ import type { StoredEntry } from '../store/archive.ts'
  * from the earlier lines, so it detects every changed byte. Disclosures before the first event belong to deleted
  * events (S22).
  */
-export const FORMAT = 'countersign-store'
-export const VERSION = 2
 /** A body of 16 Mi code units, each escaped as six bytes, with its name and its commit id. */
 export const LONGEST_LINE_BYTES = 128 * 1024 * 1024
-export const HEADER = JSON.stringify({ format: FORMAT, version: VERSION })
+export const HEADER = JSON.stringify({ format: FORMAT })
 
 /**
  * Types of records that a backup leaves out: what they say is true only beside the original store. The gateway of the
@@ -52,7 +51,7 @@ export class DamagedBackup extends Error {
   override readonly name = 'DamagedBackup'
 }
 
-/** The error for an intact backup in a format that this version cannot read. */
+/** The error for an intact backup of another format. */
 export class OtherFormat extends Error {
   override readonly name = 'OtherFormat'
 }
@@ -60,12 +59,9 @@ export class OtherFormat extends Error {
 /** Checks the first line. @throws OtherFormat, DamagedBackup */
 export function checkHeader(text: string): void {
   if (text === HEADER) return
-  const version = /^\{"format":"countersign-store","version":([1-9]\d{0,8})\}$/.exec(text)?.[1]
-  if (version === undefined)
-    throw new DamagedBackup(`this is not a backup of format ${FORMAT}, version ${VERSION}`)
-  throw new OtherFormat(
-    `the backup has version ${version} of its format, and this program reads version ${VERSION}`,
-  )
+  const found = /^\{"format":"(countersign[-/\w]{0,40})"[^}]*\}$/.exec(text)?.[1]
+  if (found === undefined) throw new DamagedBackup(`this is not a backup of the format ${FORMAT}`)
+  throw new OtherFormat(otherFormat('the backup', found))
 }
 
 export function newTotals(partition: string): Totals {

@@ -301,3 +301,22 @@ export const ExplanationView = Type.Object({
   ),
 })
 export type ExplanationView = Static<typeof ExplanationView>
+
+export const RaisedRequest = Type.Object(
+  {
+    tenant: Type.String({ pattern: '^[a-z0-9-]{1,32}$' }),
+    payload: Type.Record(Type.String(), Type.String(), {
+      description: 'The files of a bundle that does not take effect: path to text.',
+    }),
+  },
+  { additionalProperties: false },
+)
+export type RaisedRequest = Static<typeof RaisedRequest>
+
+export const RaisedThreads = Type.Object({
+  threads: Type.Array(
+    Type.Object({ thread_id: Type.String(), asks: Type.String(), fillable: Type.Boolean() }),
+  ),
+  examined: Type.Integer({ description: 'Threads that wait or have an approval that was not collected.' }),
+})
+export type RaisedThreads = Static<typeof RaisedThreads>

@@ -2,6 +2,8 @@
 export const LIMITS = {
   /** Largest request body in bytes (413 above it). Configurable. */
   BODY_BYTES: 256 * 1024,
+  /** Largest body with the files of a bundle, in bytes (413 above it). */
+  BUNDLE_BYTES: 4 * 1024 * 1024,
   /** Extra bytes for approvals/validate, whose body wraps an accepted payload. */
   PROOF_BYTES: 4 * 1024,
   /** Longest target of a request: path and query. */
@@ -61,6 +63,8 @@ export const LIMITS = {
   SESSION_MS: 8 * 60 * 60_000,
   /** Attempts to sign in with invalid links, and by single sign-on, per instance. */
   SIGN_INS_PER_MINUTE: 120,
+  /** Most flows of single sign-on that one address begins in a minute on one instance, and most answers that wait. */
+  FLOWS_PER_ADDRESS: 60,
   /** Most revisions of one thread (409 above it). */
   REVISIONS: 20,
   PROOF_REISSUES: 5,

@@ -36,7 +36,10 @@ export const LastApproved = Type.Object({
 })
 export type LastApproved = Static<typeof LastApproved>
 
-/** The last decisions on calls of the same tool that fired the same rules for the same first value. */
+/**
+ * The last decisions on calls of the same tool that fired the same rules for the same first value. Also the last
+ * rejections of equal and of nearly equal calls of the tool.
+ */
 export const Precedents = Type.Object({
   decisions: Type.Array(
     Type.Object({
@@ -48,6 +51,25 @@ export const Precedents = Type.Object({
       at: Instant,
     }),
     { maxItems: 5, description: 'Latest first: the last vote on each call.' },
+  ),
+  rejections: Type.Array(
+    Type.Object({
+      thread_id: Type.String(),
+      agent: Type.String(),
+      reviewer: Type.String(),
+      name: Type.Optional(Type.String()),
+      comment: Type.Optional(Type.String()),
+      at: Instant,
+      differs: Type.Array(Type.String(), {
+        maxItems: 2,
+        description: 'Places in which the calls differ, such as `payload.amount`. Empty for equal calls.',
+      }),
+    }),
+    {
+      maxItems: 5,
+      description:
+        'Latest first: rejections of calls of any agent that equal this call, or differ in one or two values that the caller may read.',
+    },
   ),
 })
 export type Precedents = Static<typeof Precedents>

@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox'
 import { ActionHash, DecisionStatus, RiskLevel } from './agent.ts'
 import { FreezeView } from './freeze.ts'
 import { HeadingView } from './heading.ts'
+import { CAN_VOTE } from './can-vote.ts'
 import { Raised } from './raised.ts'
 import { LegalHoldView } from './legal-hold.ts'
 import { Display, LevelReview } from './display.ts'
@@ -340,11 +341,7 @@ export const ThreadView = Type.Object({
   who_can_vote: Type.Array(
     Type.Object({ reviewer: Type.String(), name: Type.String(), groups: Type.Array(Type.String()) }),
   ),
-  can_vote: Type.Object({
-    allowed: Type.Boolean(),
-    code: Type.Optional(Type.String()),
-    reason: Type.Optional(Type.String()),
-  }),
+  ...CAN_VOTE,
   token: Type.Optional(
     Type.Object({
       state: Type.Enum(['not_collected', 'collected', 'redeemed', 'unsigned']),

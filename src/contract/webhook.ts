@@ -74,6 +74,12 @@ export const WebhookBody = Type.Object({
       description: 'Groups that may decide, while the thread waits for reviewers.',
     }),
   ),
+  raised: Type.Optional(
+    Type.Object(
+      { at: Instant, asks: Type.String({ description: '`two of security-leads`' }) },
+      { description: 'What policy asks for since then, while the thread waits for reviewers.' },
+    ),
+  ),
   decided_by: Type.Optional(
     Type.Array(Type.String(), { description: 'Reviewers whose votes led to this end of the wait.' }),
   ),

@@ -17,6 +17,8 @@ export interface ChatEvent {
   readonly risk?: string
   /** Groups whose reviewers may decide, while the thread waits for reviewers. */
   readonly groups?: readonly string[]
+  /** The seats that policy asks for since a time after the submission. */
+  readonly raised?: { readonly at: string; readonly asks: string }
   /** Reviewers whose votes led to the event. */
   readonly decided_by?: readonly string[]
 }
@@ -93,8 +95,14 @@ function lineOf(event: ChatEvent): Part[] {
     ['tenant ', tenant],
   ]
   const does = heading === undefined ? [nameOf(tool_name)] : doesOf(heading)
-  return [...does, ...phraseFor(event), ' (', ...listed(details), ')']
+  return [...does, ...phraseFor(event), ...sinceFor(event), ' (', ...listed(details), ')']
 }
+
+/** The seats that policy asks for since the submission; the time is in UTC. */
+const sinceFor = ({ raised }: ChatEvent): Part[] =>
+  raised === undefined ? [] : [`, since ${raised.at.slice(11, 16)} UTC policy asks for `, asksIn(raised.asks)]
+
+const asksIn = (asks: string): Part => ({ name: cutTo(asks, MOST_CHARS).replaceAll(/[^\w .-]/g, '?') })
 
 /** The event, and the reviewers who decided. */
 function phraseFor(event: ChatEvent): Part[] {

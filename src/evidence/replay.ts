@@ -164,7 +164,6 @@ export class Replay {
     const follows = at + OUT_OF_ORDER_MS >= latest
     // a record from the future is reported once, not again by every later record
     this.#latest = follows ? Math.max(latest, at) : at
-    this.#latest = Math.min(this.#latest, timeAfter(event))
     requireThat(follows, `an earlier record has the time ${new Date(latest).toISOString()}`)
   }
 
@@ -189,19 +188,6 @@ export class Replay {
     if (broken && name !== '') this.#ledger.broken.add(name)
     return broken
   }
-}
-
-/** The latest time that records after this record may follow: earlier after a rebase (laws/access.ts). */
-export function timeAfter({
-  type,
-  details,
-}: {
-  readonly type?: unknown
-  readonly details?: unknown
-}): number {
-  if (type !== 'time.rebased' && type !== 'clock.rebased') return Infinity
-  const to = Date.parse(String((details as { readonly to?: unknown } | undefined)?.to))
-  return Number.isNaN(to) ? Infinity : to
 }
 
 function happen(thread: LedgerThread | undefined, event: string | undefined): void {

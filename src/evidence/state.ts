@@ -1,6 +1,7 @@
 import { deserialize, serialize } from 'node:v8'
 import { sha256 } from '../domain/digest.ts'
 import type { MerkleTree } from '../domain/merkle.ts'
+import { FORMAT } from '../domain/format.ts'
 import type { Replayed } from './replay.ts'
 
 /**
@@ -17,17 +18,17 @@ export interface VerifiedState {
 }
 
 /** Changes with each change of what the laws of replay remember (src/events/laws/ledger.ts). */
-const FORMAT = 'countersign-verified-1'
+const MARK = `${FORMAT} verified`
 
 export function writeState(state: VerifiedState): Buffer {
   const content = serialize(state)
-  return Buffer.concat([Buffer.from(`${FORMAT} ${sha256(content)}\n`), content])
+  return Buffer.concat([Buffer.from(`${MARK} ${sha256(content)}\n`), content])
 }
 
 /** The state in a file. Returns undefined for a file of another version, and for a damaged one. */
 export function readState(file: Buffer): VerifiedState | undefined {
   const end = file.indexOf('\n')
   const content = file.subarray(end + 1)
-  const isWhole = file.toString('latin1', 0, Math.max(end, 0)) === `${FORMAT} ${sha256(content)}`
+  const isWhole = file.toString('latin1', 0, Math.max(end, 0)) === `${MARK} ${sha256(content)}`
   return isWhole ? (deserialize(content) as VerifiedState) : undefined
 }

@@ -7,7 +7,7 @@ import { DisclosureCheck, type DisclosureCounts } from './disclosure-check.ts'
 import { type ExportLine, readExportLine } from './export-line.ts'
 import { openByAny, tenantOf, unsigned } from './keys.ts'
 import type { VerifiedState } from './state.ts'
-import { OUT_OF_ORDER_MS, Replay, type Story, timeAfter } from './replay.ts'
+import { OUT_OF_ORDER_MS, Replay, type Story } from './replay.ts'
 
 /**
  * The auditor's own data apart from the export. The auditor does not get this data from the gateway at the time of the
@@ -317,7 +317,7 @@ class EvidenceCheck {
   }
 
   #live(name: string, record: JsonObject, disclosed: JsonObject | undefined): void {
-    this.#latest = Math.min(Math.max(this.#latest, timeOf(record)), timeAfter(record))
+    this.#latest = Math.max(this.#latest, timeOf(record))
     const broken = this.#replay.take(record, disclosed)
     if (broken !== undefined) this.#fault('completeness', `${name} cannot have happened: ${broken}`)
   }

@@ -50,12 +50,26 @@ const bytesOf = (text: string): Uint8Array<ArrayBuffer> =>
     (letter) => letter.codePointAt(0) ?? 0,
   )
 
+/** Browsers inflate a whole piece before its reader can stop them, and a byte becomes a thousand at most. */
+const PIECE_BYTES = 1024
+
+function piecesOf(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let at = 0
+  return new ReadableStream({
+    pull: (pieces) => {
+      if (at >= bytes.length) return pieces.close()
+      pieces.enqueue(bytes.slice(at, at + PIECE_BYTES))
+      at += PIECE_BYTES
+    },
+  })
+}
+
 async function through(
   bytes: Uint8Array<ArrayBuffer>,
   stream: CompressionStream | DecompressionStream,
   mostBytes = Infinity,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader()
+  const reader = piecesOf(bytes).pipeThrough(stream).getReader()
   const parts: Uint8Array<ArrayBuffer>[] = []
   let size = 0
   for (;;) {

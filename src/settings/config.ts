@@ -1,5 +1,6 @@
 import { isObject } from '../contract/json.ts'
 import { existsSync, readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -56,7 +57,7 @@ export function loadConfig({ args, env = process.env, parseYaml }: ConfigSources
   const { flags, positionals } = parseFlags(args)
   const unknown = unknownVariables(env)
   const place = flags['config'] ?? env['COUNTERSIGN_CONFIG']
-  const file = readFile(place, parseYaml)
+  const file = readSettings(place, parseYaml)
   const values: Partial<Record<SettingKey, unknown>> = {}
   const texts: Partial<Record<SettingKey, string>> = {}
   const origins: Partial<Record<SettingKey, Origin>> = {}
@@ -67,7 +68,9 @@ export function loadConfig({ args, env = process.env, parseYaml }: ConfigSources
     if (raw === undefined) continue
     const written = labelOf(row, origin, place)
     texts[key] = textOfValue(row, raw, written)
-    values[key] = valueOf(row, texts[key], written)
+    const value = valueOf(row, texts[key], written)
+    const path = row.reread && origin === 'environment' ? env[`${row.variable}_FILE`] : undefined
+    values[key] = path ? async () => (await readFile(path, 'utf8')).trimEnd() : value
   }
   const config = values as Config
   const problem = combinationProblem(config, env)
@@ -173,7 +176,10 @@ function parseFlags(args: readonly string[]): { flags: Record<string, string>; p
   }
 }
 
-function readFile(path: string | undefined, parseYaml: (text: string) => unknown): Record<string, unknown> {
+function readSettings(
+  path: string | undefined,
+  parseYaml: (text: string) => unknown,
+): Record<string, unknown> {
   if (path === undefined && !existsSync(FILE)) return {}
   const text = textOf(path ?? FILE)
   const value = parsed(path ?? FILE, () => parseYaml(text))

@@ -5,6 +5,7 @@
  */
 import { LIMITS } from '../contract/limits.ts'
 import { type Budget, BUDGETS, type Budgets } from '../domain/budget.ts'
+import type { Password } from '../store/redis/address.ts'
 import { ACCEPTABLE } from '../store/redis/settings.ts'
 import {
   acceptables,
@@ -35,6 +36,8 @@ export interface Setting<T = unknown> {
   readonly default?: string
   readonly help: string
   readonly secret?: true
+  /** A secret whose value becomes a function that reads its file again. */
+  readonly reread?: true
   /** A variable of another standard. This variable applies when the gateway's own variable is unset. */
   readonly standard?: string
   /** The condition without which the setting has no effect. */
@@ -57,6 +60,7 @@ const setting = <T, const Rest extends Omit<Setting, 'parse'>>(
 const MOST = Number.MAX_SAFE_INTEGER
 const port = whole(0, 65_535)
 const bytes = whole(0, MOST)
+const password: Parse<Password> = text
 const budget = (name: Budget, help: string) =>
   setting(whole(1, MOST), { default: String(BUDGETS[name]), help })
 
@@ -83,12 +87,18 @@ export const SETTINGS = {
     help: 'file with checkpoints of evidence; a store without the records that they cover is refused',
   }),
   storeUsername: setting(text, { only: 'redis', help: 'user of Redis, when not in the address' }),
-  storePassword: setting(text, {
+  storePassword: setting(password, {
     only: 'redis',
     secret: true,
+    reread: true,
     help: 'password of Redis, when not in the address',
   }),
-  sentinelPassword: setting(text, { only: 'redis', secret: true, help: 'password of the sentinels' }),
+  sentinelPassword: setting(password, {
+    only: 'redis',
+    secret: true,
+    reread: true,
+    help: 'password of the sentinels',
+  }),
   storeReplicas: setting(whole(0, 16), {
     only: 'redis',
     default: '0',

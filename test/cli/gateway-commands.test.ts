@@ -83,75 +83,63 @@ const revise = (thread: string, amount_cents: number): Promise<{ revision?: numb
     },
   })
 
-describe('countersign webhooks', () => {
-  it('creates a destination, manages it and deletes it', async () => {
-    const created = await run(
-      'webhooks',
-      'create',
-      'acme',
-      'https://hooks.example.com/x',
-      '--event',
-      'review.pending',
+describe('countersign api', () => {
+  const WEBHOOK = ['-f', 'tenant=acme', '-f', 'url=https://hooks.example.com/x']
+  const ask = async (...args: string[]): Promise<Record<string, unknown>> => {
+    const { code, out, err } = await run('api', ...args)
+    expect([code, err]).toEqual([0, ''])
+    return JSON.parse(out) as Record<string, unknown>
+  }
+
+  it('puts each field into the path, the query or the body, and prints the answer', async () => {
+    const events = ['review.pending', 'review.approved']
+    const created = await ask(
+      'create_webhook',
+      ...WEBHOOK,
+      ...events.flatMap((one) => ['-f', `events=${one}`]),
     )
-    expect(created.code).toBe(0)
-    const [id = '', secret = ''] = created.out.split('\n')
-    expect(id).toMatch(/^whk_acme_/)
-    expect(secret).toMatch(/^whsec_.+ {3}the secret, shown once$/)
-    expect((await run('webhooks', 'list', 'acme')).out).toContain(
-      `${id}  active  0 waiting  https://hooks.example.com/x  review.pending`,
-    )
-    expect((await run('webhooks', 'pause', id)).out).toContain('  paused  ')
-    expect((await run('webhooks', 'ping', id)).out).toContain('  1 waiting  ')
-    expect((await run('webhooks', 'deliveries', id)).out).toMatch(
-      /^whd_acme_\S+ {2}waiting {2}0 tries .*webhook\.ping/,
-    )
-    expect((await run('webhooks', 'redeliver', id, '--since', '2026-01-01T00:00:00Z')).out).toContain(
-      '0 to be delivered again',
-    )
-    expect((await run('webhooks', 'rotate', id)).out).toMatch(/^whsec_/)
-    expect((await run('webhooks', 'show', id, '--json')).out).toContain('"secrets": 2')
-    expect((await run('webhooks', 'delete', id)).code).toBe(0)
-    expect((await run('webhooks', 'list', 'acme')).out).toContain('no webhooks')
+    expect(created).toMatchObject({ secret: expect.stringMatching(/^whsec_/) as string })
+    const id = `id=${created['id'] as string}`
+    const { webhooks } = await ask('list_webhooks', '-f', 'tenant=acme')
+    expect(webhooks).toMatchObject([{ id: created['id'], url: 'https://hooks.example.com/x', events }])
+    expect(await ask('ping_webhook', '-f', id)).toMatchObject({ waiting: 1 })
+    expect(await ask('rotate_webhook_secret', '-f', id, '-f', 'overlap_ms=60000')).toMatchObject({
+      secret: expect.stringMatching(/^whsec_/) as string,
+    })
+    expect(await ask('list_deliveries', '-f', id, '-f', 'limit=1')).toMatchObject({
+      deliveries: [{ type: 'webhook.ping' }],
+    })
+    const range = ['-f', id, '-f', 'since=2026-01-01T00:00:00Z', '-f', 'state=dead']
+    expect(await ask('redeliver_range', ...range)).toEqual({ count: 0 })
+    expect(await ask('delete_webhook', '-f', id)).toEqual({})
   })
 
-  it('registers a chat without a secret, and never shows its URL again', async () => {
-    const url = 'https://chat.example.com/services/T0/B0/channel-key'
-    const created = await run('webhooks', 'create', 'acme', url, '--format', 'chat')
-    const id = created.out.trim()
-    expect([created.code, id]).toEqual([0, expect.stringMatching(/^whk_acme_\w+$/)])
-    expect((await run('webhooks', 'list', 'acme')).out).toContain(
-      `${id}  active  0 waiting  https://chat.example.com/...-key  review.pending review.reminded review.escalated review.approved review.rejected review.changes_requested review.expired review.withdrawn  as text for a chat`,
-    )
-    expect((await run('webhooks', 'delete', id)).code).toBe(0)
-    const teams = await run('webhooks', 'create', 'acme', url, '--format', 'teams')
-    expect(teams.out).toMatch(/^whk_acme_\w+\n$/)
-    expect((await run('webhooks', 'show', teams.out.trim())).out).toMatch(/  as a card for Teams\n$/)
-    await run('webhooks', 'delete', teams.out.trim())
-    const full = await run('webhooks', 'create', 'acme', url, '--format', 'chat', '--payload', 'full')
-    expect([full.code, full.err]).toEqual([1, expect.stringContaining('no payload is sent to a chat')])
+  it('adds a legal hold, lists it and ends it', async () => {
+    const scope = ['-f', 'tenant=acme', '-f', 'agent=billing-bot']
+    expect(await ask('add_legal_hold', ...scope, '-f', 'reason=case 17')).toMatchObject({ known: true })
+    expect(await ask('list_legal_holds', '-f', 'tenant=acme')).toMatchObject({
+      legal_holds: [{ agent: 'billing-bot', reason: 'case 17', by: 'admin:admin' }],
+    })
+    expect(await ask('remove_legal_hold', ...scope, '-f', 'reason=settled')).toEqual({})
   })
 
-  it('shows more deliveries than fit on one page of the API', async () => {
-    const [id = ''] = (await run('webhooks', 'create', 'acme', 'https://hooks.example.com/y')).out.split('\n')
-    await run('webhooks', 'pause', id)
-    const ping = (): Promise<Response> =>
-      fetch(`${env['COUNTERSIGN_URL'] ?? ''}/api/admin/webhooks/${id}/ping`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${ADMIN_KEY}` },
-      })
-    for (let i = 0; i < 101; i++) expect((await ping()).status).toBe(200)
-    const { out } = await run('webhooks', 'deliveries', id)
-    expect(new Set(out.match(/^whd_acme_\S+/gm)).size).toBe(101)
-    expect(out).not.toContain('there are older ones')
-    await run('webhooks', 'delete', id)
-  })
-
-  it('says why a URL is refused, and exits 2 for missing arguments', async () => {
-    const refused = await run('webhooks', 'create', 'acme', 'https://10.0.0.1/')
-    expect(refused.code).toBe(1)
-    expect(refused.err).toContain('/url its host is not a public address')
-    expect((await run('webhooks', 'create', 'acme')).code).toBe(2)
-    expect((await run('webhooks', 'redeliver', 'whk_x')).code).toBe(2)
+  it('lists the operations, and says what is wrong with a request', async () => {
+    expect((await run('api')).out).toContain('\nadd_legal_hold  Keep the threads of a task')
+    expect((await run('api')).out).not.toMatch(/^(submit|export_evidence) /m)
+    for (const [args, code, said] of [
+      [['create_webhok'], 2, 'there is no operation `create_webhok`\n\ndid you mean `create_webhook`?'],
+      [['show_webhook'], 2, '`show_webhook` needs `id`'],
+      [['list_webhooks', '-f', 'tennant=acme'], 2, '`list_webhooks` takes no `tennant`'],
+      [
+        ['create_webhook', '-f', 'tenant=acme', '-f', 'url=https://10.0.0.1/'],
+        1,
+        '/url its host is not a public',
+      ],
+      [['create_webhook', '-f', 'tenant=acme'], 1, '/url'],
+    ] as const) {
+      const told = await run('api', ...args)
+      expect([told.code, told.err]).toEqual([code, expect.stringContaining(said)])
+    }
   })
 })
 
@@ -213,7 +201,7 @@ describe('countersign evidence', () => {
     const time = /^time (\S+)$/m.exec(note)?.[1] ?? ''
     return `  holds    signature     1 checkpoint, signed by this key.
   holds    integrity     ${count} records, each RFC 8785 JSON that matches its hash.
-                         The export has no disclosures to compare with its 2 commitments.
+                         The export has no disclosures to compare with its 4 commitments.
   holds    inclusion     The first ${count} match the newest checkpoint.
   unknown  consistency   Give earlier checkpoints too, to show that records were only added.
   holds    completeness  No number is missing, and every record follows from earlier ones:
@@ -347,47 +335,6 @@ describe('countersign freeze and unfreeze', () => {
     expect((await run('freeze', 'acme')).err).toContain('missing option: --reason TEXT')
     expect((await run('freeze', 'acme', '--agent', 'a', '--tool', 't', '--reason', 'r')).code).toBe(2)
     expect((await run('freeze', '--reason', 'r')).code).toBe(2)
-  })
-})
-
-describe('countersign legal-hold', () => {
-  const on = ['--tenant', 'acme', '--agent', 'billing-bot']
-
-  it('adds a legal hold, lists it, and removes it', async () => {
-    expect((await run('legal-hold', 'list', '--tenant', 'acme')).out).toBe('nothing is under a legal hold\n')
-    const added = await run('legal-hold', 'add', ...on, '--reason', 'case 17')
-    expect([added.code, added.err]).toEqual([0, ''])
-    expect(added.out).toMatch(/^agent billing-bot in acme is under a legal hold since 20\S+Z\n$/)
-    const again = await run('legal-hold', 'add', ...on, '--reason', 'case 18')
-    expect(again.err).toBe('it replaced an earlier legal hold, whose reason was: case 17\n')
-    expect((await run('legal-hold', 'list', '--tenant', 'acme')).out).toMatch(
-      /^agent billing-bot in acme {2}since 20\S+Z, by admin:admin: case 18\n$/,
-    )
-    const removed = await run('legal-hold', 'remove', ...on, '--reason', 'settled')
-    expect([removed.code, removed.out]).toEqual([
-      0,
-      'agent billing-bot in acme is no longer under this legal hold: retention applies again\n',
-    ])
-    const gone = await run('legal-hold', 'remove', ...on, '--reason', 'settled')
-    expect([gone.code, gone.err]).toEqual([1, expect.stringContaining('this scope is under no legal hold')])
-  })
-
-  it('warns of an unknown name, and refuses incomplete commands', async () => {
-    const odd = await run('legal-hold', 'add', '--tenant', 'acme', '--task', 'tsak', '--reason', 'r')
-    expect([odd.code, odd.err]).toEqual([0, expect.stringContaining('task tsak in acme is not known: check')])
-    await run('legal-hold', 'remove', '--tenant', 'acme', '--task', 'tsak', '--reason', 'r')
-    for (const [args, said] of [
-      [['add', ...on], 'missing option: --reason TEXT'],
-      [
-        ['add', ...on, '--task', 'a', '--reason', 'r'],
-        'name a thread, a task or an agent, but only one of them',
-      ],
-      [['add', '--reason', 'r'], 'missing option: --tenant TENANT'],
-      [['list', ...on], '`--agent` is not an option of this command'],
-    ] as const) {
-      const { code, err } = await run('legal-hold', ...args)
-      expect([code, err]).toEqual([2, expect.stringContaining(said)])
-    }
   })
 })
 
@@ -572,6 +519,17 @@ describe('countersign review', () => {
     expect(out).toContain('transfer-medium')
     expect(out).toContain('0/1 team-leads')
     expect(out).toMatch(/Check these warnings\n {2}payload\/\w+: Characters change the direction/)
+  })
+
+  it('show prints the rejection of a call that differs by one cent', async () => {
+    const { thread_id: no = '' } = await submit(26_101)
+    await review('reject', no, '-m', 'unknown account')
+    const { thread_id: next = '' } = await submit(26_102)
+    expect((await review('show', next)).out).toMatch(
+      new RegExp(
+        `Rejected before\\n  .* rejected a call with another payload\\.\\w+ of demo-agent .*${no}.*unknown account`,
+      ),
+    )
   })
 
   it('no text from agents or reviewers controls the terminal or imitates a heading', async () => {

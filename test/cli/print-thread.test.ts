@@ -24,17 +24,27 @@ describe('a list of threads on a terminal', () => {
       escalated_to: [],
       because: { rule: 'a', field: 'payload.to[1]', value: 'jo@x.example', read: 'x.example', of: 2 },
       heading,
+      raised: { at: '2026-03-02T14:05:09.000Z', asks: 'two of board', fillable: true },
     } as unknown as ThreadSummary
     expect(
       printThreadList({ threads: [thread] }, ann)
         .split('\n')
-        .slice(0, 4),
+        .slice(0, 5),
     ).toEqual([
       'thr_1  LOW  pay  by bot  0/1 approvals from desk',
       '  Pay $5.00 to jo[U+202E]',
       '  More than pocket money.',
       '  because payload.to[1] jo@x.example (read as x.example, one of 2)',
+      '  since 2026-03-02 14:05 UTC policy asks for two of board',
     ])
+    const by = { reviewer: 'cat', name: 'Cat Cox', decision: 'reject', at: '' } as const
+    const ended = {
+      ...thread,
+      status: 'rejected',
+      message: 'wrong account',
+      decided_by: [by],
+    } as ThreadSummary
+    expect(printThreadList({ threads: [ended] }, ann)).toContain('by bot  rejected by Cat Cox')
   })
 
   it('names a thread that the store cannot read, and the command that says more', () => {

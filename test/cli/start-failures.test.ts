@@ -221,12 +221,14 @@ describe('a gateway that does not start', () => {
     expect(tls.err).toContain('does it use TLS (rediss://) or not (redis://)?')
   })
 
-  it('names the version to use for a store that a newer version wrote', async () => {
+  it('says what to do with a store of another format', async () => {
     mkdirSync(join(directory, 'newer'))
-    writeFileSync(join(directory, 'newer', 'store.json'), '{"format":99,"store":"x"}\n')
+    writeFileSync(join(directory, 'newer', 'store.json'), '{"format":1,"store":"x"}\n')
     const { code, err } = await start('serve', at('newer'))
     expect(code).toBe(1)
-    expect(err).toContain('has format 99, this version reads format 1: start the version that wrote it')
+    expect(err).toContain(
+      'has the format `1`, and this program reads `countersign/3` only: use the version that wrote it',
+    )
   })
 
   it('says that a data file needs a backup when its first pages are cut off', async () => {

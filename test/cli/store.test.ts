@@ -191,15 +191,15 @@ describe('countersign store export and restore', () => {
     expect([cut.code, cut.err]).toEqual([3, expect.stringContaining('cut off')])
   })
 
-  it('names the version that restores a backup of another format', async () => {
+  it('refuses a backup of another format in one sentence', async () => {
     const { out } = await store(['export', '-', '--store', from.address])
     const { code, err } = await store(
       ['restore', '-', '--store', places.embedded().address],
-      out.replace('"version":2', '"version":3'),
+      out.replace('{"format":"countersign/3"}', '{"format":"countersign-store","version":2}'),
     )
     expect([code, err]).toEqual([
       3,
-      'countersign: cannot restore: the backup has version 3 of its format, and this program reads version 2\n\nnothing was restored; restore it with the version of countersign that wrote it, or a newer one\n',
+      'countersign: cannot restore: the backup has the format `countersign-store`, and this program reads `countersign/3` only: use the version that wrote it, or begin with an empty store\n\nnothing was restored\n',
     ])
   })
 
@@ -282,11 +282,7 @@ describe('a large store', () => {
     { kind: 'admin', id: 'admin' },
     { holder: 'agent', id: 'bot', key_hash: 'k', rotated: false },
   )
-  const NOTHING_IN_PARTICULAR = told(
-    'agent.event',
-    { kind: 'agent', id: 'bot' },
-    { event_id: 'e', event_summary: 's', event_type: 't' },
-  )
+  const NOTHING_IN_PARTICULAR = told('agent.event', { kind: 'agent', id: 'bot' }, { event_id: 'e' })
 
   beforeAll(async () => {
     const restore = await large.restore()

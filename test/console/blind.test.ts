@@ -28,10 +28,17 @@ afterAll(async () => {
 /** Longer than it takes to see a call that fits on the screen. */
 const LOOK_MS = 1_200
 const votes = async ({ thread }: Held): Promise<number> => (await ben.show(thread)).body.votes.length
-const castIn = async (one: Held): Promise<EvidenceLine['record'][]> =>
-  (await console_.world.allEvidence())
-    .map(({ record }) => record)
-    .filter(({ type, thread_id }) => type === 'vote.cast' && thread_id === one.thread)
+const castIn = async (one: Held): Promise<EvidenceLine[]> =>
+  (await console_.world.allEvidence()).filter(
+    ({ record }) => record.type === 'vote.cast' && record.thread_id === one.thread,
+  )
+
+/** The display of a vote: the extent in its record, and the places in its disclosures. */
+const displayIn = async (one: Held): Promise<unknown> => {
+  const [cast] = await castIn(one)
+  const { seen, unseen } = (cast?.disclosures?.members['display'] ?? {}) as Partial<Displayed>
+  return { extent: cast?.record.details?.['displayed'], seen, unseen }
+}
 
 /** Looks for a while, and tries to approve. */
 async function expectBlocked(page: Page, one: Held): Promise<void> {
@@ -124,8 +131,7 @@ describe('another page', () => {
     await page.keyboard.press('r')
     await page.locator('.undo').waitFor()
     await expect.poll(() => votes(one), { timeout: 10_000 }).toBe(1)
-    const [cast] = await castIn(one)
-    expect(cast?.details).toMatchObject({ displayed: { unseen: ['payload.text'] } })
+    expect(await displayIn(one)).toMatchObject({ unseen: ['payload.text'] })
     await page.context().close()
   })
 
@@ -147,8 +153,8 @@ describe('another page', () => {
     await expect
       .poll(async () => (await Promise.all(calls.map(votes))).join(), { timeout: 10_000 })
       .toBe('1,1')
-    expect((await castIn(short!))[0]?.details).toMatchObject({ displayed: { unseen: [] } })
-    expect((await castIn(long!))[0]?.details).toMatchObject({ displayed: { unseen: ['payload.text'] } })
+    expect(await displayIn(short!)).toMatchObject({ extent: 'all', unseen: [] })
+    expect(await displayIn(long!)).toMatchObject({ unseen: ['payload.text'] })
     await page.context().close()
   })
 })
@@ -191,6 +197,6 @@ describe('a record of the displayed parts', () => {
     const { parts, ...known } = display
     const digest = displayedDigest({ thread_id, revision, ...known, seen: [] })
     await ben.vote(one.thread, { decision: 'approve', revision, displayed: { digest, seen: [], unseen: [] } })
-    expect((await castIn(one))[0]?.details).toMatchObject({ displayed: { seen: [], unseen: parts } })
+    expect(await displayIn(one)).toEqual({ extent: 'none', seen: [], unseen: parts })
   })
 })

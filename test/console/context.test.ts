@@ -41,6 +41,19 @@ describe('the context of a call', () => {
     await page.context().close()
   })
 
+  it('has the rejection of a nearly equal call in sight, without unfolding', async () => {
+    const no = await held(bot, { payload: { amount: 955, to: 'd', pin: '7' } })
+    await ann.vote(no.thread, { decision: 'reject', revision: 1, comment: 'unknown account' })
+    const one = await held(bot, { payload: { amount: 956, to: 'd', pin: '7' } })
+    const page = await console_.signedIn({ reviewer: 'ben', viewport: PHONE })
+    await console_.show(page, one)
+    const before = page.getByRole('region', { name: 'Rejected before' })
+    await before.getByText('rejected a nearly equal call').waitFor()
+    expect(await before.textContent()).toMatch(/Ann Ash.*of bot, with another amount.*unknown account/)
+    expect(await axe(page)).toEqual([])
+    await page.context().close()
+  })
+
   it('says what could not be read or does not exist, while the call can be decided', async () => {
     const one = await held(bot, { tool_name: 'hold', payload: { a: 1 } })
     const page = await console_.signedIn({ reviewer: 'ben', viewport: PHONE })

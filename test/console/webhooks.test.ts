@@ -61,7 +61,7 @@ describe('the page of destinations', () => {
   it('says that there is no destination, and how to create one', async () => {
     await ann.getByRole('link', { name: 'Webhooks' }).click()
     await ann.getByText('No destination receives events yet.').waitFor()
-    await ann.getByText('countersign webhooks create acme').waitFor()
+    await ann.getByText('countersign api create_webhook -f tenant=acme').waitFor()
     expect(await axe(ann)).toEqual([])
   })
 

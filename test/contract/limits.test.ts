@@ -8,6 +8,7 @@ import { LIMITS } from '../../src/contract/limits.ts'
 const MEANING: Readonly<Record<keyof typeof LIMITS, readonly [unit: string, meaning: string, over: string]>> =
   {
     BODY_BYTES: ['bytes', 'request body (`body_limit`)', '413'],
+    BUNDLE_BYTES: ['bytes', 'files of a bundle in a body of the admin API', '413'],
     PROOF_BYTES: [
       'bytes',
       'beyond `BODY_BYTES`, the JSON around the payload in approvals/validate',
@@ -17,7 +18,7 @@ const MEANING: Readonly<Record<keyof typeof LIMITS, readonly [unit: string, mean
     PIPELINED: [
       'requests',
       'on one connection, sent before an earlier one was answered',
-      'the connection ends',
+      '429 after the answers before it, and the connection ends',
     ],
     JSON_DEPTH: ['levels', 'nesting of a body', '400'],
     JSON_KEYS: ['keys', 'object keys in a body, all levels together', '400'],
@@ -55,7 +56,12 @@ const MEANING: Readonly<Record<keyof typeof LIMITS, readonly [unit: string, mean
     SESSION_MS: ['ms', 'lifetime of a session (`session_lifetime`)', '401'],
     SIGN_INS_PER_MINUTE: [
       'attempts',
-      'to sign in by invalid links or by single sign-on, within a minute, on one instance',
+      'to sign in by invalid links, requests for tokens, and answers of no flow: each within a minute, on one instance',
+      '429; a first answer of a flow waits',
+    ],
+    FLOWS_PER_ADDRESS: [
+      'flows',
+      'of single sign-on that one address begins within a minute, on one instance; also its answers that wait',
       '429',
     ],
     REVISIONS: ['revisions', 'of one thread, the first included', '409'],
@@ -103,6 +109,7 @@ describe('limits', () => {
   it('limits are the agreed values: a change is a change of the contract', () => {
     expect(LIMITS).toEqual({
       BODY_BYTES: 262_144,
+      BUNDLE_BYTES: 4_194_304,
       PROOF_BYTES: 4_096,
       TARGET_CHARS: 8_192,
       PIPELINED: 8,
@@ -137,6 +144,7 @@ describe('limits', () => {
       SESSION_MS: 28_800_000,
       HAND_OVER_MS: 60_000,
       SIGN_INS_PER_MINUTE: 120,
+      FLOWS_PER_ADDRESS: 60,
       REVISIONS: 20,
       PROOF_REISSUES: 5,
       WAIT_SECONDS: 55,

@@ -71,7 +71,7 @@ async function register(url: string): Promise<WebhookSecret> {
   return body
 }
 
-/** A tool with a rule that cannot be checked when agents leave the amount out. */
+/** A tool with a rule that cannot be checked when agents leave the amount out, and a command without its files. */
 const UNSURE = {
   'tools/hold.yaml': `tool: hold
 description: Takes an amount, or none.
@@ -80,6 +80,7 @@ input_schema:
   type: object
   properties:
     amount: { type: integer }
+    command: { type: string }
 `,
   'rules/hold.yaml': `tool: hold
 rules:
@@ -130,6 +131,7 @@ async function decisions(bot: Agent): Promise<void> {
     ['nobody.knows.it', {}],
     ['private', {}],
     ['hold', {}],
+    ['hold', { command: 'sh deploy.sh' }],
     ['pay', { amount: 'much' }],
   ] as const)
     await bot.submit(newTask(), { tool_name, payload }, TRACED)

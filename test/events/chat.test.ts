@@ -38,6 +38,13 @@ describe('a line for a chat', () => {
     expect(chatText({ ...event, groups: [] })).toContain(' waits for reviewers (')
   })
 
+  it('says since when policy asks for more, without characters that a chat interprets', () => {
+    const raised = { at: '2026-03-02T14:05:09.000Z', asks: 'two of security-leads and one of @here' }
+    expect(chatText({ ...event, type: 'review.pending', raised })).toContain(
+      ', since 14:05 UTC policy asks for `two of security-leads and one of ?here` (',
+    )
+  })
+
   it('says who decided, and that an approval was not collected', () => {
     const decided = { ...event, groups: [], decided_by: ['ann', '@ben'] }
     expect(chatText({ ...decided, type: 'review.rejected' })).toContain(' was rejected by `ann`, `?ben` (')

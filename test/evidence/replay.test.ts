@@ -178,16 +178,6 @@ const NOTHING_SHOWN = { details: { displayed: 'none' } }
 const DISPLAYED = { ...ASKED, require_displayed: true }
 const COMMENTED = { ...ASKED, require_comment: true }
 
-/** The time of the store, set back from 2031 on purpose. */
-const rebased = (type: 'time.rebased' | 'clock.rebased', tenant: string, seconds: number): JsonObject =>
-  record(type, {
-    ...plain,
-    tenant,
-    by: 'admin:admin',
-    at: seconds,
-    details: { from: at(seconds), to: at(1) },
-  })
-const AHEAD = 150_000_000
 const logStarted = (log: number, details: JsonObject = {}): JsonObject =>
   record('log.started', {
     ...plain,
@@ -201,10 +191,6 @@ const logStarted = (log: number, details: JsonObject = {}): JsonObject =>
   })
 
 const POSSIBLE: readonly [string, JsonObject[]][] = [
-  [
-    'calls after the time of the store was set back',
-    [decided('allow'), rebased('time.rebased', 'acme', AHEAD), decided('reject')],
-  ],
   ['calls in three logs', [decided('allow'), logStarted(2), decided('allow'), logStarted(4)]],
   ['calls decided at once', [decided('allow'), decided('reject')]],
   ['approved, collected, redeemed', [...REDEEMED, refused('used')]],
@@ -610,25 +596,8 @@ it('records of the whole gateway are possible in any order', () => {
   )
 })
 
-it('only a record of it sets the time back, and only to an earlier time', () => {
-  const faults = (history: readonly JsonObject[]): (string | undefined)[] => {
-    const replay = new Replay()
-    return history.map((one) => replay.take(one))
-  }
-  const clock = rebased('clock.rebased', '_system', AHEAD)
-  const load = record('policy.loaded', { ...plain, tenant: '_system', by: 'gateway:policies' })
-  expect(faults([load, clock, load])).toEqual([undefined, undefined, undefined])
-  const late = { ...load, at: at(AHEAD) }
-  expect(faults([late, load])[1]).toMatch(/^an earlier record has the time/)
-  const forward = { ...clock, details: { from: at(AHEAD), to: at(AHEAD + 1) } }
-  expect(faults([forward])[0]).toBe('it does not set the time back')
-})
-
 it('each kind of record has a possible history', () => {
-  const rebases = [rebased('clock.rebased', '_system', AHEAD)]
-  const shown = new Set(
-    [...POSSIBLE.flatMap(([, history]) => history), ...OF_SYSTEM, ...rebases].map(({ type }) => type),
-  )
+  const shown = new Set([...POSSIBLE.flatMap(([, history]) => history), ...OF_SYSTEM].map(({ type }) => type))
   expect(Object.keys(EVENTS).filter((type) => !shown.has(type))).toEqual([])
 })
 

@@ -304,20 +304,33 @@ describe('an answer that this browser did not ask for', () => {
     })
   })
 
-  it('one address answers no more fresh flows than leave some of a minute to other addresses', async () => {
+  it('429 for a flow beyond those that one address may begin in a minute, and no other address has less', async () => {
     await withPair(pair({ trustedProxies: '127.0.0.1' }), async (made) => {
       made.provider.person = ANN
       const statuses: number[] = []
-      for (let i = 0; i <= (LIMITS.SIGN_INS_PER_MINUTE * 3) / 4; i++) {
+      for (let i = 0; i <= LIMITS.FLOWS_PER_ADDRESS; i++) {
         const stranger = new Browser()
-        const start = await stranger.ask(`${made.world.url}${stranger.start}`)
-        const state = new URL(start.headers.get('location') ?? '').searchParams.get('state') ?? ''
-        const url = `${CALLBACK}?${String(new URLSearchParams({ code: 'b'.repeat(43), state }))}`
         const from = { 'x-forwarded-for': 'forged, 192.0.2.7' }
-        statuses.push((await stranger.ask(local(made.world, url), from)).status)
+        statuses.push((await stranger.ask(`${made.world.url}${stranger.start}`, from)).status)
       }
       expect(statuses.indexOf(429)).toBe(statuses.length - 1)
       await signIn(new Browser(), made.world)
+    })
+  })
+
+  it('ten tabs sign in, also when four addresses have used up the token requests of a minute', async () => {
+    await withPair(pair({ trustedProxies: '127.0.0.1' }), async (made) => {
+      made.provider.person = ANN
+      const strangers = Array.from({ length: LIMITS.SIGN_INS_PER_MINUTE }, async (_, i) => {
+        const stranger = new Browser()
+        const from = addressOf(i % 4)
+        const start = await stranger.ask(`${made.world.url}${stranger.start}`, from)
+        const state = new URL(start.headers.get('location') ?? '').searchParams.get('state') ?? ''
+        const url = `${CALLBACK}?${String(new URLSearchParams({ code: 'b'.repeat(43), state }))}`
+        return (await stranger.ask(local(made.world, url), from)).status
+      })
+      expect(new Set(await Promise.all(strangers))).toEqual(new Set([303]))
+      await Promise.all(Array.from({ length: 10 }, () => signIn(new Browser(), made.world)))
     })
   })
 
@@ -658,6 +671,9 @@ describe('groups of a claim', () => {
   })
 })
 
+/** The header of the trusted proxy, with one of twenty addresses. */
+const addressOf = (i: number) => ({ 'x-forwarded-for': `192.0.2.${i % 20}` })
+
 describe('the limit of attempts', () => {
   const MANY = Array.from({ length: 200 }, (_, i) => i)
   /** The statuses of many requests, one after another. */
@@ -667,14 +683,14 @@ describe('the limit of attempts', () => {
     return statuses
   }
 
-  it('is not used up by requests without a valid flow', async () => {
-    await withPair(pair(), async (made) => {
+  it('is used up neither by flows of another address nor by requests without a valid flow', async () => {
+    await withPair(pair({ trustedProxies: '127.0.0.1' }), async (made) => {
       made.provider.person = ANN
       const { url } = made.world
       const browser = new Browser()
       const answer = await codeFor(browser, made.world)
-      const starts = await many(() => new Browser().ask(`${url}${START}`))
-      expect(new Set(starts)).toEqual(new Set([302]))
+      const starts = await many(() => new Browser().ask(`${url}${START}`, addressOf(7)))
+      expect(starts.indexOf(429)).toBe(LIMITS.FLOWS_PER_ADDRESS)
       const callbacks = await many(() => new Browser().ask(local(made.world, answer)))
       expect(callbacks.slice(0, 120)).toEqual(Array<number>(120).fill(303))
       expect(callbacks).toContain(429)
@@ -706,7 +722,8 @@ describe('the limit of attempts', () => {
     await made.provider.close()
     try {
       const starts = await many(() => new Browser().ask(`${made.world.url}${START}`))
-      expect(starts.slice(0, 90)).toEqual(Array<number>(90).fill(302))
+      const fits = LIMITS.FLOWS_PER_ADDRESS
+      expect(starts.slice(0, fits)).toEqual(Array<number>(fits).fill(302))
       expect(starts).toContain(429)
     } finally {
       await made.world.close()
@@ -762,11 +779,18 @@ describe('a provider with a fault', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as { port: number }
     const own = await openWorld({
-      config: { publicUrl: SITE, oidcIssuer: `http://127.0.0.1:${port}`, oidcClientId: CLIENT_ID },
+      config: {
+        publicUrl: SITE,
+        oidcIssuer: `http://127.0.0.1:${port}`,
+        oidcClientId: CLIENT_ID,
+        trustedProxies: '127.0.0.1',
+      },
     })
     try {
       const ann = await own.reviewer('ann')
-      const starts = Array.from({ length: 150 }, () => new Browser().ask(`${own.url}${START}`))
+      const starts = Array.from({ length: 150 }, (_, i) =>
+        new Browser().ask(`${own.url}${START}`, addressOf(i)),
+      )
       await until(() => hanging.size > 0)
       expect((await ann.call('GET', 'me')).status).toBe(200)
       server.close()
@@ -792,13 +816,20 @@ describe('a provider with a fault', () => {
     })
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
     const issuer = `http://127.0.0.1:${(silent.address() as { port: number }).port}`
-    const own = await openWorld({ config: { publicUrl: SITE, oidcIssuer: issuer, oidcClientId: CLIENT_ID } })
-    const comeBack = async (): Promise<number> => {
+    const own = await openWorld({
+      config: {
+        publicUrl: SITE,
+        oidcIssuer: issuer,
+        oidcClientId: CLIENT_ID,
+        trustedProxies: '127.0.0.1',
+      },
+    })
+    const comeBack = async (_: unknown, i: number): Promise<number> => {
       const browser = new Browser()
-      const start = await browser.ask(`${own.url}${browser.start}`)
+      const start = await browser.ask(`${own.url}${browser.start}`, addressOf(i))
       const { searchParams } = new URL(start.headers.get('location') ?? '')
       const back = `${own.url}/api/review/oidc/callback?code=x&state=${searchParams.get('state')}`
-      return (await browser.ask(back)).status
+      return (await browser.ask(back, addressOf(i))).status
     }
     try {
       const ann = await own.reviewer('ann')

@@ -104,6 +104,7 @@ beforeAll(async () => {
     tools: { foreign: 'vault.open', nothing: ['vault.shut'] },
     tool: { foreign: 'vault.open', nothing: ['vault.shut'] },
     agent: { foreign: 'clerk', nothing: ['crank'] },
+    reviewer: { foreign: 'zoe', nothing: ['zed'] },
     signature: { foreign: token, nothing: [composeCredential('approval', secret)] },
     event_type: {
       foreign: `revision.${task}.${thread}`,

@@ -61,6 +61,7 @@ export class Lab {
             ? undefined
             : ({ retention: { log_in_store_ms: this.logInStoreMs } } as ExplainingSnapshot),
         status: () => ({}),
+        trial: () => Promise.resolve({ ok: false, diagnostics: [] }),
       },
       random,
       nextCommitId: commitIds(random),

@@ -7,12 +7,13 @@ import datetime
 import decimal
 import enum
 import functools
-from typing import Annotated, Any, Generic, Literal, TypedDict, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import attrs
 import pydantic
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, RootModel, SecretStr
+from typing_extensions import TypedDict  # pydantic refuses the TypedDict of typing before 3.12
 
 from countersign_sdk import InvalidPayload
 from countersign_sdk._json import as_json

@@ -4,8 +4,11 @@ import { printDiff } from '../../policy/diff/print.ts'
 import { loosens, changes } from '../../policy/diff/gate.ts'
 import { DEFAULT_POLICIES } from './default-policies.ts'
 import { command } from '../terminal/command.ts'
-import { EXIT } from '../terminal/failure.ts'
 import { parse } from '../terminal/parse.ts'
+import { readBundle } from '../../policy/bundle/directory.ts'
+import { createApi } from '../client/api-client.ts'
+import { reachAsAdmin, URL_FLAG } from '../client/credentials.ts'
+import { EXIT, usage } from '../terminal/failure.ts'
 import { loadTwo, sayBeside } from './compare-bundles.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { jsonOf, visible } from '../terminal/visible-text.ts'
@@ -22,6 +25,12 @@ export const DIFF = command({
       says: `loosens exits 5 if a decision is loosened, may be, or changed without being stricter or looser, and if
         diff cannot tell; changes exits 5 if anything differs or may`,
     },
+    waiting: {
+      says: `also list the waiting calls for which NEW, a directory, asks for more reviewers; asks the gateway with the
+        admin key`,
+    },
+    tenant: { takes: 'TENANT', says: 'the tenant of the waiting calls' },
+    url: URL_FLAG,
     format: { values: ['text', 'json', 'markdown'], default: 'text' },
   },
 })
@@ -38,9 +47,35 @@ export async function diff(args: readonly string[]): Promise<void> {
   const { values, operands } = parse(DIFF, args)
   const [before = '', after = DEFAULT_POLICIES] = operands
   const failOn = values['fail-on']
+  if (values.waiting === true && values.tenant === undefined) throw usage('--waiting needs --tenant TENANT')
   const bundles = await loadTwo(before, after, sayBeside(values.format))
   if (bundles === undefined) return
   const found = await withProgress('Comparing the bundles', () => diffBundles(...bundles))
   console.log(PRINTERS[values.format](found))
+  if (values.waiting === true) await printWaiting(after, values)
   if (failOn !== undefined && GATES[failOn](found)) process.exitCode = EXIT.changed
+}
+
+/** Lists ids and seats. With `--format json`, the list is a second document. */
+async function printWaiting(
+  dir: string,
+  {
+    url,
+    tenant = '',
+    format,
+  }: { readonly url: string | undefined; readonly tenant: string | undefined; readonly format: string },
+): Promise<void> {
+  const read = await readBundle(dir)
+  if (!read.ok) throw usage(`--waiting needs NEW as a directory, which \`${dir}\` is not`)
+  const payload = Object.fromEntries(read.texts.map(({ path, text }) => [path, text]))
+  const reach = reachAsAdmin(url)
+  const found = await createApi(reach.url, reach.key).find_raised({
+    body: { tenant, payload },
+    timeoutMs: 60_000,
+  })
+  if (format === 'json') return console.log(jsonOf(found))
+  const lines = found.threads.map(({ thread_id, asks }) => `${thread_id}  asks for ${asks}`)
+  console.log(
+    visible([...lines, `${found.threads.length} of ${found.examined} waiting calls raised`].join('\n')),
+  )
 }

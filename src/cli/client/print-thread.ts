@@ -1,5 +1,6 @@
 import { displayedDigest } from '../../domain/digest.ts'
 import type { Displayed } from '../../contract/review-requests.ts'
+import type { Precedents } from '../../contract/precedents.ts'
 import type { Because } from '../../contract/reasons.ts'
 import type { ThreadList, ThreadSummary, ThreadView } from '../../contract/reviewer.ts'
 import type { Me } from '../../contract/session.ts'
@@ -17,6 +18,7 @@ export function printThreadList({ threads, next_cursor, unreadable = [] }: Threa
     `  ${setIn(thread.heading.line)}`,
     `  ${setIn(thread.message)}`,
     ...(thread.because === undefined ? [] : [`  because ${reasonText(thread.because)}`]),
+    ...raisedIn(thread),
   ])
   const more =
     next_cursor === undefined
@@ -45,8 +47,20 @@ function headline(thread: ThreadSummary): string {
   const waits =
     thread.status === 'pending_review'
       ? `${given}/${required} approvals from ${[thread.groups.join(' + '), ...thread.escalated_to].join(' or ')}`
-      : statusOf(thread)
+      : `${statusOf(thread)}${rejectedBy(thread)}`
   return `${thread.thread_id}  ${thread.risk.toUpperCase()}  ${thread.tool_name}  by ${thread.agent}  ${waits}${until(thread)}`
+}
+
+/** `since 2026-03-02 14:05 UTC policy asks for two of security-leads`. */
+const raisedIn = ({ raised }: Pick<ThreadSummary, 'raised'>): string[] =>
+  raised === undefined
+    ? []
+    : [`  since ${raised.at.slice(0, 16).replace('T', ' ')} UTC policy asks for ${setIn(raised.asks)}`]
+
+/** The reviewer who rejected the call, or took its approval back. */
+const rejectedBy = ({ decided_by = [] }: Pick<ThreadSummary, 'decided_by'>): string => {
+  const last = decided_by.at(-1)
+  return last?.decision === 'reject' ? ` by ${last.name ?? last.reviewer}` : ''
 }
 
 /** The status of the thread; a withdrawn call is not shown as rejected. */
@@ -62,21 +76,25 @@ function until(thread: { status: string; deadline?: string }): string {
     : ''
 }
 
-export function printThread(view: ThreadView): string {
+type Rejections = Precedents['rejections']
+
+export function printThread(view: ThreadView, rejections: Rejections = []): string {
   const lines = [
-    `${view.thread_id}   ${statusOf(view)}, revision ${view.revision}${until(view)}`,
+    `${view.thread_id}   ${statusOf(view)}${rejectedBy(view)}, revision ${view.revision}${until(view)}`,
     '',
     `${setIn(view.heading.line)}${exactOf(view)}`,
     `${view.tool_name}   ${setIn(view.tool_description ?? '')}`,
     ...sourceOf(view),
     `by ${view.agent}, task ${setIn(view.task_id)}`,
     '',
+    ...rejected(rejections),
     'What policy says',
     `  risk ${view.risk} (policy alone: ${view.policy_risk})${view.reversibility === undefined ? '' : `, ${view.reversibility}`}`,
     ...view.rules.flatMap((rule) => [
       `  ${rule.mode === 'shadow' ? '(shadow) ' : ''}${rule.id}  ${rule.reason}  ${rule.file}:${rule.line}`,
       ...(rule.because ?? []).map((one) => `    because ${reasonText(one)}`),
     ]),
+    ...raisedIn(view),
     '',
     'What would run',
     indent(JSON.stringify(view.payload, null, 2)),
@@ -89,11 +107,14 @@ export function printThread(view: ThreadView): string {
       (seat) => `  ${seat.filled_by.length}/${seat.approvals} ${seat.group}${escalated(seat)}${by(seat)}`,
     ),
     `  can still vote: ${view.who_can_vote.map((one) => one.name).join(', ') || 'no reviewer'}`,
-    `  you: ${view.can_vote.allowed ? 'may vote' : (view.can_vote.reason ?? 'may not vote')}`,
+    `  you: ${view.can_vote.allowed ? 'may vote' : (view.can_vote.reason ?? 'may not vote')}${takeBack(view)}`,
     `  displayed: ${displayedBy(view).digest}`,
   ]
   return visible(lines.join('\n'))
 }
+
+const takeBack = ({ status, can_reject }: ThreadView): string =>
+  status === 'approved' && can_reject ? '; you may reject it, which takes the approval back' : ''
 
 /** The record of a display of the whole thread, for a vote. */
 export function displayedBy({ thread_id, revision, display }: ThreadView): Displayed {
@@ -136,6 +157,16 @@ function warnings(view: ThreadView): string[] {
     ({ place, message, words }) => `  ${setIn(place)}: ${[message, ...words].join(' ')}`,
   )
   return ['Check these warnings', ...lines, '']
+}
+
+function rejected(rejections: Rejections): string[] {
+  if (rejections.length === 0) return []
+  const lines = rejections.map(({ reviewer, name, agent, thread_id, at, differs, comment }) => {
+    const call = differs.length === 0 ? 'an equal call' : `a call with another ${setIn(differs.join(', '))}`
+    const said = comment === undefined ? '' : `: ${setIn(comment)}`
+    return `  ${name ?? reviewer} rejected ${call} of ${agent} at ${at} (${thread_id})${said}`
+  })
+  return ['Rejected before', ...lines, '']
 }
 
 function votes(view: ThreadView): string[] {

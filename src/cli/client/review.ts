@@ -121,8 +121,11 @@ async function pagesOf(api: Api, filters: ThreadsQuery): Promise<ThreadList> {
 }
 
 async function show(api: Api, thread: string, json: boolean): Promise<void> {
-  const view = await api.show_thread({ params: { thread_id: thread } })
-  console.log(json ? jsonOf(view) : printThread(view))
+  const params = { thread_id: thread }
+  const view = await api.show_thread({ params })
+  if (json) return console.log(jsonOf(view))
+  const { rejections } = await api.precedents({ params })
+  console.log(printThread(view, rejections))
 }
 
 interface Vote {

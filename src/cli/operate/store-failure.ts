@@ -20,7 +20,7 @@ const ADVICE: readonly Advice[] = [
   {
     fits: (error) => error instanceof OtherFormat,
     exit: EXIT.doesNotCheck,
-    hint: 'nothing was restored; restore it with the version of countersign that wrote it, or a newer one',
+    hint: 'nothing was restored',
   },
   {
     fits: (error) => error instanceof UnsoundStore,

@@ -37,10 +37,6 @@ export const STORE = command({
       says: `Puts COUNTERSIGN_ADMIN_KEY in force, or a new key that it prints once. Redis may be in use. On the embedded
         store, stop the gateway first.`,
     },
-    'rebase-time': {
-      says: `Brings a store back to the present, after its clock was ahead. Stop every gateway first. It voids every
-        earlier approval and proof, and records the change in the evidence of each tenant.`,
-    },
   },
   flags: {
     format: { values: ['text', 'json'], default: 'text' },
@@ -75,7 +71,5 @@ export async function store(args: readonly string[]): Promise<void> {
       return (await import('./store-compact.ts')).compactStoreOf(config)
     case 'rotate-admin-key':
       return (await import('./store-admin-key.ts')).rotateAdminKeyOf(config, values.overlap)
-    case 'rebase-time':
-      return (await import('./store-rebase.ts')).rebaseTimeOf(config)
   }
 }

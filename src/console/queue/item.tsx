@@ -7,7 +7,7 @@ import { AgentText } from '../text/agent-text.tsx'
 import { HeadingLine } from '../text/heading-line.tsx'
 import { placeName, shortened, STATES } from '../text/because-text.ts'
 import { hasStopped } from '../time/asked.ts'
-import { Ago, Due } from '../time/countdown.tsx'
+import { Ago, Due, sinceText } from '../time/countdown.tsx'
 import { readAt } from './queue-state.ts'
 import { statusOf } from './thread-row.tsx'
 
@@ -118,7 +118,7 @@ function Side({ thread }: Pick<ItemProps, 'thread'>) {
 }
 
 function Fact({ thread }: Pick<ItemProps, 'thread'>) {
-  const { claim, revision, asked_at } = thread
+  const { claim, revision, asked_at, raised } = thread
   if (asked_at && hasStopped(thread, readAt.value)) {
     return (
       <span class="tag warn">
@@ -128,5 +128,6 @@ function Fact({ thread }: Pick<ItemProps, 'thread'>) {
   }
   const who = claim && (claim.reviewer === me.value?.reviewer ? 'you' : (claim.name ?? claim.reviewer))
   if (who !== undefined) return <span class="tag">claimed by {who}</span>
+  if (raised) return <span class="tag warn">{sinceText(raised)}</span>
   return revision > 1 ? <span class="tag">revision {revision}</span> : null
 }

@@ -49,7 +49,7 @@ export function createSeveral(anchor: string, first?: string) {
   }
 }
 
-/** Reads the calls. A call that ended, that was revised or that has warnings is decided alone. */
+/** Reads the calls. A call that ended, that was revised, that has warnings or that policy raised is decided alone. */
 function createCalls(anchor: string) {
   const calls = signal<readonly ThreadState[]>([])
   const loading = signal(true)
@@ -58,6 +58,7 @@ function createCalls(anchor: string) {
 
   const fits = (view: ThreadView, { next, warnings }: ThreadState): boolean =>
     view.can_vote.allowed &&
+    !view.raised &&
     view.alike === alike &&
     view.revision === 1 &&
     !next.value &&

@@ -1,10 +1,9 @@
 import type { ThreadView } from '../../contract/reviewer.ts'
-import { isHeld } from '../outbox/outbox.ts'
 import { isGrave } from '../risk/risk-mark.tsx'
 import { AgentText } from '../text/agent-text.tsx'
 import { partName } from '../text/because-text.ts'
 import { Confirm } from './confirm.tsx'
-import { COMMENT, type Deciding } from './deciding.ts'
+import { COMMENT, type Deciding, mayCast } from './deciding.ts'
 import { NewRevision } from './notices.tsx'
 import { say } from '../call/thread-acts.ts'
 import type { ThreadState } from '../call/thread-state.ts'
@@ -15,27 +14,26 @@ interface BarProps {
   readonly view: ThreadView
 }
 
-const ENDED: readonly string[] = ['approved', 'rejected', 'allow', 'reject']
-
 /**
  * The reviewer's actions, which are always reachable, or the reason why they are missing. No update removes a field in
  * which the reviewer types.
  */
 export function ActionBar({ thread, deciding, view }: BarProps) {
-  const may = view.can_vote.allowed && !isHeld(view.thread_id)
+  const may = mayCast('approve', view)
+  const rejects = mayCast('reject', view)
   const writing = thread.comment.value !== '' || document.activeElement?.id === COMMENT
-  if (!may && !writing && ENDED.includes(view.status)) return null
+  if (!rejects && !writing && ['approved', 'rejected'].includes(view.status)) return null
   const open = deciding.writing.value || writing
   return (
     <section class={`bar${open ? ' writing' : ''}`} aria-label="Your decision">
       <NewRevision thread={thread} />
       {may && <Prepared thread={thread} deciding={deciding} view={view} />}
       {!view.can_vote.allowed && <WhyNot view={view} />}
-      <CommentField thread={thread} deciding={deciding} may={may} />
+      <CommentField thread={thread} deciding={deciding} may={rejects} />
       <div class="acts">
         <Write of={deciding} open={open} />
         <Say thread={thread} />
-        {may && <Votes thread={thread} deciding={deciding} view={view} />}
+        {rejects && <Votes thread={thread} deciding={deciding} view={view} />}
       </div>
       <Confirm deciding={deciding} view={view} />
     </section>
@@ -128,11 +126,15 @@ function Say({ thread }: Pick<BarProps, 'thread'>) {
 function Votes({ thread, deciding, view }: BarProps) {
   const busy = thread.sending.value
   const blocked = thread.next.value !== undefined
+  const reject = (
+    <button class="reject" disabled={busy || blocked} onClick={() => deciding.start('reject')}>
+      Reject <kbd>r</kbd>
+    </button>
+  )
+  if (!view.can_vote.allowed) return reject
   return (
     <>
-      <button class="reject" disabled={busy || blocked} onClick={() => deciding.start('reject')}>
-        Reject <kbd>r</kbd>
-      </button>
+      {reject}
       <button disabled={busy || blocked} onClick={() => deciding.start('request_changes')}>
         <span class="word-wide">Request changes</span>
         <span class="word-narrow" aria-hidden="true">
@@ -208,7 +210,12 @@ function Ready({ thread: { parts, hidden } }: Pick<BarProps, 'thread'>) {
 
 /** The reason that the reviewer cannot vote, and who can. */
 function WhyNot({ view }: { readonly view: ThreadView }) {
-  if (view.status !== 'pending_review') return <p class="quiet">No decision is needed right now.</p>
+  if (view.status !== 'pending_review')
+    return (
+      <p class="quiet">
+        {view.can_reject ? 'A rejection takes the approval back.' : 'No decision is needed right now.'}
+      </p>
+    )
   const others = view.who_can_vote.map(({ name }) => name).join(', ')
   const who = others ? `${others} can vote` : 'no reviewer can, and it will be rejected when its time is up'
   const { code, reason = 'you are not among its reviewers' } = view.can_vote

@@ -17,14 +17,14 @@ import { listen } from '../wire/stream.ts'
 import { Acknowledge } from './acknowledge.tsx'
 import { ActionBar } from './action-bar.tsx'
 import { Assessment } from './assessment.tsx'
-import { Context, toggleContext } from './context.tsx'
+import { Context, Rejections, toggleContext, useEarlier } from './context.tsx'
 import { CallStrip } from './call-strip.tsx'
 import { Claims } from './claims.tsx'
 import { Discussion } from './discussion.tsx'
 import { EarlierCalls } from './earlier-calls.tsx'
 import { Evidence } from './evidence.tsx'
 import { Limits } from './limits.tsx'
-import { Gone, Outcome } from './notices.tsx'
+import { Gone, Outcome, Raised } from './notices.tsx'
 import { People } from './people.tsx'
 import { ThreadHeader } from './thread-header.tsx'
 import { createThread, type ThreadState } from '../call/thread-state.ts'
@@ -81,14 +81,17 @@ interface ContentProps {
 /** The part of the pane that scrolls. */
 function Content({ thread, view, revision }: ContentProps) {
   const problem = thread.problem.value
+  const earlier = useEarlier(view)
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="The call">
       <ThreadHeader view={view} thread={thread} />
       {problem && <ProblemNote problem={problem} retry={() => void thread.load()} />}
       <Gone thread={thread} view={view} />
+      <Raised view={view} />
       <Outcome thread={thread} view={view} />
       <div class="body">
         <div>
+          <Rejections earlier={earlier} />
           <Acknowledge thread={thread} />
           <RevisionChanges thread={thread} view={view} />
           <Assessment view={view} revision={revision} />
@@ -96,7 +99,7 @@ function Content({ thread, view, revision }: ContentProps) {
           <Claims view={view} revision={revision} />
         </div>
         <div>
-          <Context key={`${view.thread_id} ${view.revision}`} id={view.thread_id} />
+          <Context key={`${view.thread_id} ${view.revision}`} id={view.thread_id} earlier={earlier} />
           <People view={view} thread={thread} />
           <Discussion view={view} />
           <Limits limits={view.limits} />

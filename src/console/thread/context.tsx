@@ -1,4 +1,5 @@
 import type { LastApproved, Precedents } from '../../contract/precedents.ts'
+import type { ThreadView } from '../../contract/reviewer.ts'
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { me } from '../session/session.ts'
@@ -9,6 +10,12 @@ import { LongText } from '../text/long-text.tsx'
 import { Ago } from '../time/countdown.tsx'
 import { useResource } from '../wire/resource.ts'
 
+type Earlier = ReturnType<typeof useEarlier>
+
+/** Earlier decisions, read again for each revision. */
+export const useEarlier = ({ thread_id, revision }: Pick<ThreadView, 'thread_id' | 'revision'>) =>
+  useResource<Precedents>(`review/threads/${encodeURIComponent(thread_id)}/precedents`, revision)
+
 /** True while the parts are open, from one call to the next. */
 const open = signal(false)
 
@@ -17,11 +24,11 @@ export function toggleContext(): void {
 }
 
 /** Earlier calls to compare with. Each part loads on its own, and the closed lines have the facts. */
-export function Context({ id }: { readonly id: string }) {
+export function Context({ id, earlier }: { readonly id: string; readonly earlier: Earlier }) {
   return (
     <Panel title="Context" kind="context">
       <Last id={id} />
-      <Decisions id={id} />
+      <Decisions earlier={earlier} />
       <a class="button small" href={`#/playground?thread=${id}`}>
         Try it in the playground
       </a>
@@ -110,9 +117,7 @@ const Value = ({ text }: { readonly text: string | undefined }) => (
 const SAID = { approve: 'approved', reject: 'rejected', request_changes: 'asked for changes' } as const
 
 /** The last decisions on calls of this tool with the same rules and the same first value. */
-function Decisions({ id }: { readonly id: string }) {
-  const path = `review/threads/${encodeURIComponent(id)}/precedents` as const
-  const { body, problem } = useResource<Precedents>(path)
+function Decisions({ earlier: { body, problem } }: { readonly earlier: Earlier }) {
   const title = 'Last decisions'
   if (!body) return <Part title={title} fact={problem ? UNREADABLE : LOADING} />
   const { decisions } = body
@@ -120,22 +125,59 @@ function Decisions({ id }: { readonly id: string }) {
   const approved = decisions.filter(({ decision }) => decision === 'approve').length
   return (
     <Part title={title} fact={`${approved} of ${decisions.length} approved`}>
-      {decisions.map(({ thread_id, reviewer, name, decision, comment, at }) => (
-        <div key={thread_id} class="said-by">
-          <p>
-            <b>{reviewer === me.value?.reviewer ? 'You' : (name ?? reviewer)}</b>{' '}
-            <a href={`#/thread/${thread_id}`}>{SAID[decision]}</a>{' '}
-            <small>
-              <Ago at={at} />
-            </small>
-          </p>
-          {comment && (
-            <p class="small">
-              <LongText text={comment} />
-            </p>
-          )}
-        </div>
+      {decisions.map((one) => (
+        <Said key={one.thread_id} of={one} did={SAID[one.decision]} />
       ))}
     </Part>
+  )
+}
+
+/** The last rejections of equal and of nearly equal calls, which no fold hides. */
+export function Rejections({ earlier: { body } }: { readonly earlier: Earlier }) {
+  const rejections = body?.rejections ?? []
+  if (rejections.length === 0) return null
+  return (
+    <section class="note warn" aria-label="Rejected before">
+      {rejections.map((one) => (
+        <Said
+          key={one.thread_id}
+          of={one}
+          did={one.differs.length === 0 ? 'rejected an equal call' : 'rejected a nearly equal call'}
+        >
+          of {one.agent}
+          {one.differs.map((field, i) => (
+            <>
+              {i === 0 ? ', with another ' : ' and '}
+              <AgentText key={field} text={placeName(field)} />
+            </>
+          ))}
+        </Said>
+      ))}
+    </section>
+  )
+}
+
+interface SaidProps {
+  readonly of: Omit<Precedents['rejections'][number], 'agent' | 'differs'>
+  readonly did: string
+  readonly children?: ComponentChildren
+}
+
+function Said({ of: { thread_id, reviewer, name, comment, at }, did, children }: SaidProps) {
+  return (
+    <div class="said-by">
+      <p>
+        <b>{reviewer === me.value?.reviewer ? 'You' : (name ?? reviewer)}</b>{' '}
+        <a href={`#/thread/${thread_id}`}>{did}</a> {children}{' '}
+        <small>
+          <Ago at={at} />
+        </small>
+      </p>
+      {comment && (
+        <p class="small">
+          <LongText text={comment} />
+        </p>
+      )}
+    </div>
   )
 }

@@ -40,14 +40,16 @@ export function createDeciding(thread: ThreadState, voted: () => void) {
     return !parts.ready.value
   }
 
-  const send = (decision: VoteDecision): void =>
-    void (isGrave(thread.view.value?.risk ?? 'critical') ? vote : voteLater)(thread, decision).then(
-      (counted) => counted && voted(),
-    )
+  /** The agent may use an approval at any time, so a rejection that takes one back does not wait. */
+  function send(decision: VoteDecision): void {
+    const { risk = 'critical', status } = thread.view.value ?? {}
+    const cast = isGrave(risk) || status === 'approved' ? vote : voteLater
+    void cast(thread, decision).then((counted) => counted && voted())
+  }
 
   function start(decision: VoteDecision): void {
     const view = thread.view.value
-    if (!view?.can_vote.allowed || thread.sending.value || isHeld(view.thread_id)) return
+    if (!view || !mayCast(decision, view) || thread.sending.value) return
     if (mustLook(decision) || (decision === 'approve' && isUnseen())) return
     const want = thread.comment.value.trim() === '' ? wantedFor(decision, view) : undefined
     if (want !== undefined) {
@@ -86,6 +88,10 @@ export function createDeciding(thread: ThreadState, voted: () => void) {
     },
   }
 }
+
+/** True while this page may send the vote. */
+export const mayCast = (decision: VoteDecision, { thread_id, can_reject, can_vote }: ThreadView): boolean =>
+  (decision === 'reject' ? can_reject : can_vote.allowed) && !isHeld(thread_id)
 
 /** Adds a saved comment to a comment. */
 export function addTo(comment: { value: string }, text: string): void {

@@ -3,11 +3,13 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { ThreadList, ThreadView } from '../../contract/reviewer.ts'
 import { hashOf } from '../route/route.ts'
 import { list } from '../route/router.ts'
+import { Part } from '../seen/part.tsx'
 import { RiskMark } from '../risk/risk-mark.tsx'
 import { announce } from '../shell/announce.tsx'
 import { startReading, takeFocus } from '../shell/heading.tsx'
 import { HeadingLine } from '../text/heading-line.tsx'
 import { AgentText } from '../text/agent-text.tsx'
+import { sinceText } from '../time/countdown.tsx'
 import { hasStopped } from '../time/asked.ts'
 import { Ago, Countdown } from '../time/countdown.tsx'
 import { span } from '../time/elapsed.ts'
@@ -44,6 +46,16 @@ export function Gone({ thread, view }: { readonly thread: ThreadState; readonly 
       </b>
       {asks_every_ms > 0 && `, and usually asks every ${span(asks_every_ms)}`}.
     </p>
+  )
+}
+
+/** The seats that policy asks for since the submission: a part to see. */
+export function Raised({ view: { raised } }: { readonly view: ThreadView }) {
+  if (!raised) return null
+  return (
+    <div class="note warn">
+      <Part name="raised">{sinceText(raised)}.</Part>
+    </div>
   )
 }
 
@@ -101,8 +113,8 @@ function Told({ notice, id, children }: ToldProps) {
       )}
       {kind === 'unknown' && (
         <>
-          <strong>The outcome is unknown.</strong> {notice.problem.title}. The page below shows the current
-          state: check whether your vote is there before you try again.
+          <strong>The outcome is unknown.</strong> {notice.problem.title}. Check below whether your vote is
+          there, before you try again.
         </>
       )}
       {kind === 'refused' && <ProblemNote problem={notice.problem} />}

@@ -1,3 +1,4 @@
+import type { ThreadSummary } from '../../contract/reviewer.ts'
 import { ago, countdown, HOUR } from './elapsed.ts'
 import { now } from './clock.ts'
 
@@ -31,6 +32,10 @@ export function Ago({ at }: { readonly at: string }) {
 }
 
 export const exact = (at: string): string => new Date(at).toLocaleString()
+
+/** `Since Mon 14:05 policy asks for two of security-leads`. */
+export const sinceText = ({ at, asks }: NonNullable<ThreadSummary['raised']>): string =>
+  `Since ${moment(at)} policy asks for ${asks}`
 
 const moment = (at: string): string =>
   new Date(at).toLocaleString('en-GB', { weekday: 'short', hour: '2-digit', minute: '2-digit' })

@@ -10,9 +10,9 @@ interface Read<T> {
 
 /**
  * The answer from an address, which is read when a page opens. The old answer remains until the next answer arrives.
- * Only the answer to the latest request counts.
+ * Only the answer to the latest request counts. A new version of the subject reads it again.
  */
-export function useResource<T>(path: Address) {
+export function useResource<T>(path: Address, version?: unknown) {
   const read = useSignal<Read<T>>({})
   const asked = useRef(0)
   const load = async (): Promise<void> => {
@@ -21,6 +21,6 @@ export function useResource<T>(path: Address) {
     if (mine !== asked.current) return
     read.value = { body: read.value.body, ...answer } as Read<T>
   }
-  useEffect(() => void load(), [path])
+  useEffect(() => void load(), [path, version])
   return { ...read.value, load }
 }

@@ -1,4 +1,5 @@
 /** The admin API (docs/operations.md). */
+import { LIMITS } from '../limits.ts'
 import type { Operations } from '../operation.ts'
 
 export const ADMIN = {
@@ -97,6 +98,16 @@ export const ADMIN = {
     body: 'ExplainRequest',
     answers: { 200: 'ExplanationView' },
     refusals: ['invalid_policy_input', 'not_found'],
+  },
+  find_raised: {
+    method: 'POST',
+    path: '/api/admin/policies/waiting',
+    access: 'adminKey',
+    summary: 'List the waiting threads for which another bundle asks for more; changes and records nothing',
+    body: 'RaisedRequest',
+    bodyBytes: LIMITS.BUNDLE_BYTES,
+    answers: { 200: 'RaisedThreads' },
+    refusals: [],
   },
   export_evidence: {
     method: 'GET',

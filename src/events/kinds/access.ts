@@ -8,7 +8,6 @@ import {
   keyRevoked,
   linkIssued,
   logStarted,
-  rebased,
   sessionEnded,
   sessionOpened,
 } from '../laws/access.ts'
@@ -47,11 +46,6 @@ const LOAD = {
 }
 
 const ERRORS = { errors: optional(texts('the first errors')) }
-
-const REBASED = {
-  from: moment('the latest time before'),
-  to: moment('the time at which the store continues'),
-}
 
 const SESSION_ENDS: readonly SessionEnd[] = [
   'idle',
@@ -131,21 +125,6 @@ export const ACCESS = {
     },
     disclosed: REASON,
     law: logStarted,
-  }),
-  'time.rebased': event({
-    of: 'time of the store',
-    says: 'was set back',
-    by: ['admin'],
-    logged: REBASED,
-    law: rebased,
-  }),
-  'clock.rebased': event({
-    of: 'time of the store',
-    says: 'was set back',
-    by: ['admin'],
-    system: true,
-    logged: REBASED,
-    law: rebased,
   }),
   'key.revoked': event({ of: 'key', says: 'was revoked', by: ['admin'], logged: KEY, law: keyRevoked }),
   'key.expired': event({

@@ -79,15 +79,6 @@ function requireKeyName(ledger: Ledger, { actor: { kind, id, key }, at }: ReadEv
 
 const holderIn = ({ holder, id }: KeyDetails): string => `${holder}:${id}`
 
-/** The time of the store was set back on purpose. Later records may have earlier times, down to `to`. */
-export function rebased(
-  _: Ledger,
-  { at, details }: ReadEvent<{ readonly from: string; readonly to: string }>,
-): void {
-  const [from, to] = [msOf(details.from), msOf(details.to)]
-  requireThat(to < from && at === from, 'it does not set the time back')
-}
-
 interface LinkIssued {
   readonly link_hash: string
   readonly reviewer: string

@@ -182,6 +182,14 @@ export const wayOf = (...names: readonly string[]): string => JSON.stringify(nam
 export const standingVotes = ({ freezes }: Ledger, { votes }: LedgerThread): LedgerVote[] =>
   votes.filter((vote) => !isVoidVote(freezes, vote))
 
+/** The votes that count under the requirement, which may ask for more than when they were cast. */
+export function countedVotes(ledger: Ledger, thread: LedgerThread): LedgerVote[] {
+  const { interactive, require_displayed } = thread.requirement
+  return standingVotes(ledger, thread)
+    .filter(({ via }) => interactive !== true || via !== 'key')
+    .filter(({ displayed }) => require_displayed !== true || displayed)
+}
+
 /** The actor's key for the record: the key that the record names, or the only key. */
 export function keyHeld({ keys }: Ledger, { actor: { kind, id, key } }: ReadEvent): string | undefined {
   const { hash, old } = keys.get(`${kind}:${id}`) ?? {}

@@ -3,18 +3,10 @@ import type { JsonObject } from '../../contract/json.ts'
 import { raisedRequirement } from '../../domain/decision.ts'
 import type { ReadEvent } from '../record/read-event.ts'
 import { requireThat } from '../record/require.ts'
-import { type Ledger, type LedgerThread, type LedgerVote, move, openThread, standingVotes } from './ledger.ts'
+import { type Ledger, move, openThread } from './ledger.ts'
 import { requirementOf } from './requirement.ts'
 
 /* The law of raises (docs/decisions/0004). */
-
-/** The votes that count under the requirement, which may ask for more than when they were cast. */
-export function countedVotes(ledger: Ledger, thread: LedgerThread): LedgerVote[] {
-  const { interactive, require_displayed } = thread.requirement
-  return standingVotes(ledger, thread)
-    .filter(({ via }) => interactive !== true || via !== 'key')
-    .filter(({ displayed }) => require_displayed !== true || displayed)
-}
 
 interface RequirementRaised {
   readonly requirement: JsonObject

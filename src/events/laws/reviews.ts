@@ -7,8 +7,8 @@ import { type Judged, requireVerdict } from './verdict.ts'
 import type { ReadEvent } from '../record/read-event.ts'
 import { msOf, requireThat, textOf } from '../record/require.ts'
 import { givingWayTo, requireEscalated, requireQuorum, requireTighter, requirementOf } from './requirement.ts'
-import { countedVotes } from './raises.ts'
 import {
+  countedVotes,
   currentThread,
   deadlineOf,
   requireAgent,

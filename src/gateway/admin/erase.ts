@@ -125,12 +125,14 @@ async function begin(
     refuseHeld(holds, found)
     const list = destinations?.value.destinations ?? []
     const now = deps.store.now()
+    const { times } = found
     const state: Records['erasure'] = {
       selection,
       begun_at: now,
       threads,
       deleted: threads,
       calls: records.flatMap(({ call }) => call ?? []),
+      ...(times && { times: [Date.parse(times.since), Date.parse(times.until)] }),
       deliveries: { destinations: list.map(({ id }) => id) },
       records: pairs,
     }

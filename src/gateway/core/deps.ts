@@ -2,6 +2,7 @@ import type { Verdict } from '../../domain/decision.ts'
 import type { SessionTimes } from '../../domain/session.ts'
 import type { SignInProblem } from '../../contract/sign-in-problems.ts'
 import type { ExplainingSnapshot } from '../../policy/evaluate/explanation.ts'
+import type { BundleText } from '../../policy/language/snapshot.ts'
 import type { Diagnostic } from '../../policy/report/diagnostics.ts'
 import type { IndexEntry, CommitResult, Guard, Store, Write } from '../../store/store.ts'
 import type { EvidenceRecord } from './event-record.ts'
@@ -106,7 +107,13 @@ export interface Enqueued {
 export interface Policies {
   current(): ExplainingSnapshot | undefined
   status(): PolicyStatus
+  /** Loads a bundle that does not take effect. */
+  trial(files: readonly BundleText[]): Promise<TrialResult>
 }
+
+export type TrialResult =
+  | { readonly ok: true; readonly snapshot: ExplainingSnapshot }
+  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
 
 export interface PolicyStatus {
   /** When the snapshot in force was loaded, ms since 1970. */

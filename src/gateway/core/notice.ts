@@ -40,6 +40,9 @@ function decidersOf(type: WebhookEvent, thread: Thread): string[] | undefined {
   return votes.length === 0 ? undefined : votes.map(({ reviewer }) => reviewer)
 }
 
+const raisedIn = ({ raised }: Thread): Pick<WebhookBody, 'raised'> =>
+  raised === undefined ? {} : { raised: { at: new Date(raised.at).toISOString(), asks: raised.asks } }
+
 export function threadNotice(
   type: WebhookEvent,
   thread: Thread,
@@ -67,7 +70,7 @@ export function threadNotice(
       revision: thread.revision,
       risk: thread.risk,
       ...(thread.status === 'pending_review'
-        ? { groups: groupsBy(thread.requirement, at - thread.submitted_at) }
+        ? { groups: groupsBy(thread.requirement, at - thread.submitted_at), ...raisedIn(thread) }
         : {}),
       ...defined({ decided_by: decidersOf(type, thread) }),
       sequence,

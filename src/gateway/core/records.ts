@@ -96,6 +96,8 @@ export interface ErasureState {
   /** All threads of this part, and the keys of its calls without a thread. */
   readonly deleted: readonly string[]
   readonly calls: readonly string[]
+  /** Times of the first and the last erased record, ms since 1970. */
+  readonly times?: readonly [since: number, until: number]
   /** Destinations whose deliveries are still to search, the first one after `after`. */
   readonly deliveries: { readonly destinations: readonly string[]; readonly after?: IndexEntry }
   /** Records of evidence to rewrite, as pairs of first and last number. */

@@ -2,7 +2,6 @@ import { LIMITS } from '../../contract/limits.ts'
 import type { Approval, Thread } from '../../domain/thread.ts'
 import type { ApprovalToken } from '../../domain/token.ts'
 import type { Fault } from '../../store/archive.ts'
-import { timeAfter } from '../../evidence/replay.ts'
 import { CLOCK_TOLERANCE_MS } from './evidence.ts'
 import { fault, type PartCheck } from './part.ts'
 import {
@@ -80,28 +79,13 @@ function isForgotten({ token_expires_at = 0 }: Approval, now: number): boolean {
 
 /** Checks that no time in a record is in the future (S12). */
 export function checkTimes(now: () => number): PartCheck {
-  /** The latest time that the store had before it was set back. */
-  let before = 0
   return {
-    event({ body }) {
-      if (body.includes('.rebased"')) before = Math.max(before, rebasedFrom(body))
-      return []
-    },
     record(type, id, value) {
       const latest = Math.max(0, ...timesIn(type, value))
-      if (latest <= now() + CLOCK_TOLERANCE_MS || latest <= before) return []
+      if (latest <= now() + CLOCK_TOLERANCE_MS) return []
       return [fault('S12', `${type} \`${id}\` names the time ${latest}, which is in the future`)]
     },
   }
-}
-
-function rebasedFrom(body: string): number {
-  const record = JSON.parse(body) as {
-    readonly at: string
-    readonly type: string
-    readonly details?: unknown
-  }
-  return timeAfter(record) === Infinity ? 0 : Date.parse(record.at)
 }
 
 const TIMES: { readonly [K in RecordType]?: (record: Records[K]) => readonly (number | undefined)[] } = {

@@ -1,5 +1,4 @@
-import type { EventEntry, Fault, MemberEntry } from '../../store/archive.ts'
-import { timeAfter } from '../../evidence/replay.ts'
+import type { EventEntry, MemberEntry } from '../../store/archive.ts'
 import { fault, type PartCheck } from './part.ts'
 import type { EvidenceRecord } from '../core/event-record.ts'
 import { INDEX } from '../core/indexes.ts'
@@ -16,23 +15,16 @@ const MARKS = [INDEX.evidence(''), 'rejected/']
  */
 export function checkEvidence(partition: string, now: () => number): PartCheck {
   const firsts = new FirstEvents()
-  let future: Fault[] = []
   return {
     event(entry) {
       firsts.note(entry)
       const record = parse(entry.body)
-      // times before a rebase may lie in the future
-      if (timeAfter(record ?? {}) !== Infinity) future = []
       if (record?.tenant !== partition)
         return [fault('G08', `evidence ${entry.number} is not a record of this tenant`)]
       const passed = Date.parse(record.at ?? '') <= now() + CLOCK_TOLERANCE_MS
-      if (!passed && timeAfter(record) === Infinity)
-        future.push(
-          fault('S12', `evidence ${entry.number} has the time \`${record.at}\`, which is in the future`),
-        )
-      return []
+      if (passed) return []
+      return [fault('S12', `evidence ${entry.number} has the time \`${record.at}\`, which is in the future`)]
     },
-    end: () => future,
     member: (entry) =>
       MARKS.some((family) => entry.index.startsWith(family)) && !firsts.isFirst(entry)
         ? [

@@ -1,10 +1,11 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { readDisclosures, withoutMembers } from '../../domain/disclosure.ts'
-import { contains, namesToErase, type Selection } from '../../domain/erasure.ts'
+import { hasValue, namesToErase } from '../../domain/erasure.ts'
 import { TIMER } from '../../domain/evidence.ts'
 import type { Range } from '../../events/record/field.ts'
 import { mayCover } from '../../domain/legal-hold.ts'
 import type { Thread } from '../../domain/thread.ts'
+import { readFieldValue } from '../../policy/language/field-value.ts'
 import type { Guard, Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { disclosedEvents } from '../core/disclosures.ts'
@@ -168,7 +169,7 @@ async function eraseDeliveries(
   tenant: string,
   { known, holds, destination }: Step & { readonly destination: string },
 ): Promise<Plan<void>> {
-  const { selection, deleted, calls, deliveries } = known.value
+  const { deleted, calls, deliveries } = known.value
   const { after } = deliveries
   const index = INDEX.deliveries(destination)
   const page = await deps.store.range(tenant, index, { limit: PAGE, ...(after && { after }) })
@@ -178,7 +179,7 @@ async function eraseDeliveries(
     const delivery = await unlessBroken(read(deps.store, tenant, 'delivery', member))
     if (delivery === undefined || delivery === 'broken') continue
     const { agent_id: agent, task_id, thread_id = '' } = delivery.value
-    if (!concerns(delivery.value, selection, found)) continue
+    if (!concerns(delivery.value, known.value, found)) continue
     if (holds.keep({ agent, task_id, thread_id })) continue
     writes.push(
       remove('delivery', member),
@@ -195,22 +196,28 @@ async function eraseDeliveries(
   return continued(deps, known, { deliveries: next }, { guards: [holds.guard], writes })
 }
 
-/** Members of a delivery with words or values of the call. The other members are names of the gateway. */
-const WORDS = ['payload', 'heading', 'message', 'task_label', 'text', 'attachments'] as const
-
-function concerns(
-  { agent_id, task_id, thread_id = '', call = '', body }: Records['delivery'],
-  selection: Selection,
-  found: ReadonlySet<string>,
-): boolean {
+/** True for a delivery of the selection. Its text is not searched: a chat's text is cut, and has other characters. */
+function concerns(delivery: Records['delivery'], state: State, found: ReadonlySet<string>): boolean {
+  const { agent_id, task_id, thread_id = '', call = '' } = delivery
+  const { selection } = state
   if (found.has(thread_id) || found.has(call)) return true
   if ('agent' in selection) return agent_id === selection.agent
   if ('task_id' in selection) return task_id === selection.task_id
-  if ('thread_id' in selection) return false
-  // also calls whose rules did not read the field: their records do not have the value
-  const event = JSON.parse(body) as JsonObject
-  return WORDS.some((name) => event[name] !== undefined && contains(event[name], selection.equals))
+  return 'field' in selection && (isInDoubt(delivery, state) || holdsValue(delivery, selection))
 }
+
+/** True for a delivery of a call without a thread in the time of the erased records. */
+const isInDoubt = ({ call, created_at }: Records['delivery'], { times }: State): boolean =>
+  call !== undefined && times !== undefined && created_at >= times[0] && created_at <= times[1]
+
+/** Also true for a call whose rules did not read the field: its record does not have the value. */
+function holdsValue({ body }: Records['delivery'], { field, equals }: Sought): boolean {
+  const target = readFieldValue(field, equals)
+  if (typeof target === 'string' || target.path === undefined) return false
+  return hasValue((JSON.parse(body) as JsonObject)['payload'], target.path, equals)
+}
+
+type Sought = Extract<State['selection'], { readonly field: string }>
 
 /** Replaces the erased members of some records by their hashes. */
 async function eraseRecords(deps: Deps, tenant: string, { known, holds }: Step): Promise<Plan<void>> {

@@ -1,26 +1,22 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defined } from '../../contract/defined.ts'
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonValue, pointerNames } from '../../contract/json.ts'
 import type { LastApproved, Precedents } from '../../contract/precedents.ts'
 import { canonicalJson } from '../../domain/digest.ts'
-import type { Thread } from '../../domain/thread.ts'
+import type { Thread, Vote } from '../../domain/thread.ts'
 import { payloadName } from '../../policy/language/fields.ts'
+import type { Tenant } from '../../policy/language/snapshot.ts'
 import { reviewerEntry } from '../auth/standing.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
-import { INDEX } from '../core/indexes.ts'
-import { read, revisionId } from '../core/records.ts'
 import { storeCall } from '../core/transact.ts'
-import { readableThreads } from '../thread/thread-records.ts'
+import { comparable, type Comparable, decidedBefore, nearlyEqual } from './decided.ts'
 import { findThread } from './obstacles.ts'
-import { shownPayload } from './show-payload.ts'
 import { nameOf } from './thread-summary.ts'
 
 /** Earlier calls that a reviewer compares with a call. Both reads are bounded, and the page does not wait for them. */
 
-/** Decided calls of the tool that are looked at. */
-const MOST = 200
-const CHUNK = 50
 const DECISIONS = 5
 const FIELDS = 50
 const TEXT_CHARS = 200
@@ -38,7 +34,7 @@ export async function lastApproved(deps: Deps, caller: Caller, thread_id: string
       one.agent === thread.agent && one.approval !== undefined && one.approval.rules === undefined
     const [found] = await decidedBefore(deps, thread, isApproved, 1)
     if (found === undefined) return {}
-    const [before, now] = await Promise.all([found, thread].map((one) => revisionOf(deps, caller, one)))
+    const [before, now] = await Promise.all([found, thread].map((one) => comparable(deps, caller, one)))
     if (before === undefined || now === undefined) return {}
     const { votes, revision } = found
     const approvals = votes.filter((one) => one.decision === 'approve' && one.revision === revision)
@@ -50,7 +46,8 @@ export async function lastApproved(deps: Deps, caller: Caller, thread_id: string
 }
 
 /**
- * The last decisions on calls of the same tool that fired the same rules for the same first value.
+ * The last decisions on calls of the same tool that fired the same rules for the same first value. Also the last
+ * rejections of equal and of nearly equal calls.
  *
  * @throws GatewayError `not_found`
  */
@@ -66,60 +63,57 @@ export async function precedents(deps: Deps, caller: Caller, thread_id: string):
     const tenant = deps.policies.current()?.directory.tenants.get(thread.tenant)
     const decisions = found.flatMap(({ thread_id: id, votes }) => {
       const last = votes.at(-1)
-      if (last === undefined) return []
-      const { reviewer, decision, comment, at } = last
-      const who = { reviewer, ...nameOf(tenant, reviewer) }
-      return [{ thread_id: id, ...who, decision, at: isoTime(at), ...defined({ comment }) }]
+      return last === undefined ? [] : [{ thread_id: id, ...decisionOf(last, tenant) }]
     })
-    return { decisions }
+    return { decisions, rejections: await rejections(deps, caller, thread, tenant) }
   })
 }
 
-/** Other decided calls of the tool that fit, latest first. */
-async function decidedBefore(
+function decisionOf({ reviewer, decision, comment, at }: Vote, tenant: Tenant | undefined) {
+  return { reviewer, ...nameOf(tenant, reviewer), decision, at: isoTime(at), ...defined({ comment }) }
+}
+
+/** Rejected calls that are compared, and those compared in one turn of the event loop. */
+const REJECTED = 50
+const TOGETHER = 5
+
+async function rejections(
   deps: Deps,
-  { tenant, tool, thread_id }: Thread,
-  fits: (thread: Thread) => boolean,
-  most: number,
-): Promise<Thread[]> {
-  const bounds = { reverse: true, limit: MOST }
-  const entries = await deps.store.range(tenant, INDEX.decided(tool), bounds)
-  const ids = entries.map(({ member }) => member).filter((id) => id !== thread_id)
-  const found: Thread[] = []
-  for (let at = 0; at < ids.length && found.length < most; at += CHUNK)
-    found.push(...(await readableThreads(deps, tenant, ids.slice(at, at + CHUNK))).filter(fits))
-  return found.slice(0, most)
-}
-
-interface Shown {
-  readonly payload: JsonObject
-  readonly shown: JsonObject
-  /** Names of members that are hidden, or that have a hidden part. */
-  readonly hidden: ReadonlySet<string>
-}
-
-async function revisionOf(deps: Deps, caller: Caller, thread: Thread): Promise<Shown | undefined> {
-  const { tenant, thread_id, revision } = thread
-  const record = await read(deps.store, tenant, 'revision', revisionId(thread_id, revision))
-  if (record === undefined) return undefined
-  const { payload } = record.value
-  const { payload: shown, masked } = shownPayload(deps, caller, thread, record.value)
-  const hidden = masked.map((pointer) =>
-    (pointer.split('/')[1] ?? '').replaceAll('~1', '/').replaceAll('~0', '~'),
-  )
-  return { payload, shown: shown as JsonObject, hidden: new Set(hidden) }
+  caller: Caller,
+  thread: Thread,
+  tenant: Tenant | undefined,
+): Promise<Precedents['rejections']> {
+  const isRejected = ({ status, votes }: Thread): boolean =>
+    status === 'rejected' && votes.at(-1)?.decision === 'reject'
+  const rejected = await decidedBefore(deps, thread, isRejected, REJECTED)
+  const now = rejected.length === 0 ? undefined : await comparable(deps, caller, thread)
+  const found: Precedents['rejections'] = []
+  for (let at = 0; now !== undefined && at < rejected.length && found.length < DECISIONS; at += TOGETHER) {
+    if (at > 0) await nextTurn()
+    const some = rejected.slice(at, at + TOGETHER)
+    const calls = await Promise.all(some.map((one) => comparable(deps, caller, one)))
+    for (const [i, { thread_id, agent, votes }] of some.entries()) {
+      const [before, last] = [calls[i], votes.at(-1)]
+      const differs = before && nearlyEqual(before, now)
+      if (!differs || !last) continue
+      const { decision: _, ...said } = decisionOf(last, tenant)
+      found.push({ thread_id, agent, ...said, differs: differs.map((field) => textOf(field) ?? '') })
+    }
+  }
+  return found.slice(0, DECISIONS)
 }
 
 type Field = NonNullable<LastApproved['call']>['fields'][number]
 
-function fieldsOf(before: Shown, now: Shown): Field[] {
+function fieldsOf(before: Comparable, now: Comparable): Field[] {
+  const hidden = new Set([...before.masked, ...now.masked].map((pointer) => pointerNames(pointer)[0]))
   const names = [...new Set([...Object.keys(now.payload), ...Object.keys(before.payload)])].toSorted()
   return names.slice(0, FIELDS).map((name): Field => {
     const [old, current] = [before.payload[name], now.payload[name]]
     const same = old !== undefined && current !== undefined && canonicalJson(old) === canonicalJson(current)
     const field = payloadName([name])
-    if (before.hidden.has(name) || now.hidden.has(name)) return { field, hidden: true }
-    return { field, same, ...defined({ before: textOf(before.shown[name]), now: textOf(now.shown[name]) }) }
+    if (hidden.has(name)) return { field, hidden: true }
+    return { field, same, ...defined({ before: textOf(old), now: textOf(current) }) }
   })
 }
 

@@ -27,7 +27,7 @@ import { warningsIn } from './text-warnings.ts'
 import { earlierCalls, limitStates, upcomingOf } from './thread-context.ts'
 import { nameOf, quorumOf, type Summarised, summaryOf } from './thread-summary.ts'
 import { storeCall, transact } from '../core/transact.ts'
-import { findThread, obstacleFor, obstacleTo } from './obstacles.ts'
+import { findThread, type Obstacle, obstacleFor, obstacleTo } from './obstacles.ts'
 
 /**
  * All information that a reviewer needs for a decision. The view separates the agent's claims from policy's assessment.
@@ -224,16 +224,19 @@ function votersOf(
   deps: Deps,
   tenant: Tenant | undefined,
   { caller, thread, freezes }: Omit<Summarised, 'holds'>,
-): Pick<ThreadView, 'who_can_vote' | 'can_vote'> {
+): Pick<ThreadView, 'who_can_vote' | 'can_vote' | 'can_reject'> {
   const circumstances = { now: deps.store.now(), freezes }
   const reviewers = [...(tenant?.reviewers.values() ?? [])]
   const able = reviewers.filter(
     (reviewer) => obstacleTo(thread, reviewer, tenant, circumstances) === undefined,
   )
-  const obstacle = obstacleFor(deps.policies.current(), caller, thread, circumstances)
+  const obstacleIf = (rejects: boolean): Obstacle | undefined =>
+    obstacleFor(deps.policies.current(), caller, thread, { ...circumstances, rejects })
+  const obstacle = obstacleIf(false)
   return {
     who_can_vote: able.map(({ id, name, groups }) => ({ reviewer: id, name, groups: [...groups] })),
     can_vote: obstacle ? { allowed: false, ...obstacle } : { allowed: true },
+    can_reject: obstacleIf(true) === undefined,
   }
 }
 

@@ -3,7 +3,7 @@ import type { ThreadSummary } from '../../contract/reviewer.ts'
 import { groupsBy, quorum, type Quorum } from '../../domain/quorum.ts'
 import { changedAt, claimOf, currentVotes, isUsed, type Thread } from '../../domain/thread.ts'
 import type { Snapshot, Tenant } from '../../policy/language/snapshot.ts'
-import { approversOf, isOwner, isSubject } from '../thread/approvers.ts'
+import { approversOf, isFillable, NOT_FILLABLE } from '../thread/approvers.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { askedOf } from '../thread/asked.ts'
@@ -57,7 +57,7 @@ export function summaryOf(
     ...askedView(deps, thread),
     ...(thread.because && { because: shownReason(snapshot, thread.tool, thread.because) }),
     ...endView(thread, tenant),
-    ...raisedView(thread, tenant),
+    ...raisedView(thread, tenant, freezes),
     ...claimView(thread, tenant, now),
     ...legalHoldOn(holds, thread),
   }
@@ -96,14 +96,16 @@ function legalHoldOn(holds: KnownLegalHolds, thread: Thread): Pick<ThreadSummary
   return hold === undefined ? {} : { legal_hold: legalHoldView(thread.tenant, hold) }
 }
 
-function raisedView(thread: Thread, tenant: Tenant | undefined): Pick<ThreadSummary, 'raised'> {
+function raisedView(
+  thread: Thread,
+  tenant: Tenant | undefined,
+  { freezes }: KnownFreezes,
+): Pick<ThreadSummary, 'raised'> {
   const { raised, requirement } = thread
   if (raised === undefined) return {}
-  const able = [...(tenant?.reviewers.values() ?? [])].filter(
-    (one) => !isOwner(tenant, thread, one.id) && !isSubject(tenant, thread, one),
-  )
-  const fillable = quorum(requirement, able, Infinity).met
-  return { raised: { at: isoTime(raised.at), asks: raised.asks, fillable } }
+  const fillable = isFillable(tenant, thread, { requirement, freezes })
+  const asks = fillable ? raised.asks : `${raised.asks}, ${NOT_FILLABLE}`
+  return { raised: { at: isoTime(raised.at), asks, fillable } }
 }
 
 const COMMENT_CHARS = 200

@@ -1,4 +1,6 @@
-import { type Freezes, isVoidVote } from '../../domain/freeze.ts'
+import type { ReviewRequirement } from '../../domain/decision.ts'
+import { type Freezes, isReviewerFrozen, isVoidVote } from '../../domain/freeze.ts'
+import { quorum } from '../../domain/quorum.ts'
 import { currentVotes, type Thread } from '../../domain/thread.ts'
 import { folded } from '../../domain/subject.ts'
 import { type ReviewerEntry, type Tenant, withVouched } from '../../policy/language/snapshot.ts'
@@ -44,3 +46,21 @@ export function isOwner(tenant: Tenant | undefined, thread: Thread, reviewer: st
   const agent = tenant?.agents.get(thread.agent)
   return agent !== undefined && agent.preventSelfReview && agent.owners.includes(reviewer)
 }
+
+/** True when reviewers of the tenant can fill every seat, now or after escalations. */
+export function isFillable(
+  tenant: Tenant | undefined,
+  thread: Thread,
+  { requirement, freezes }: { readonly requirement: ReviewRequirement; readonly freezes: Freezes },
+): boolean {
+  const able = [...(tenant?.reviewers.values() ?? [])].filter(
+    (one) =>
+      !isOwner(tenant, thread, one.id) &&
+      !isSubject(tenant, thread, one) &&
+      !isReviewerFrozen(freezes, one.id),
+  )
+  return quorum(requirement, able, Infinity).met
+}
+
+/** The remedy where no reviewers can fill the seats. */
+export const NOT_FILLABLE = 'which no reviewers can fill: the agent withdraws the call and submits it again'

@@ -3,6 +3,7 @@ import type { ADMIN } from '../../contract/operations/admin.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { explainPolicies } from '../../gateway/admin/explain-policies.ts'
 import { exportEvidence } from '../../gateway/admin/export-evidence.ts'
+import { findRaised } from '../../gateway/admin/find-raised.ts'
 import { showRuleFile } from '../../gateway/admin/show-rule-file.ts'
 import { showPolicies } from '../../gateway/admin/show-policies.ts'
 import { startLog } from '../../gateway/admin/start-log.ts'
@@ -48,6 +49,8 @@ export const adminHandlers = (http: HttpDeps): Handlers<typeof ADMIN> => ({
     const full = { ...asked, agent: agentFor(caller, agent) } as Parameters<typeof explainPolicies>[1]
     return answer(200, await explainPolicies(gateway, full, caller.kind === 'reviewer'))
   },
+
+  find_raised: async ({ gateway, body }) => answer(200, await findRaised(gateway, body)),
 
   export_evidence: async ({ gateway, caller, query }) => {
     requireTenant(caller, query.tenant)

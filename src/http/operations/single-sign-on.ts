@@ -8,10 +8,11 @@ import { beginFlow, resumeFlow, type SealedFlow } from '../../gateway/auth/ident
 import { signInByProvider, type SingleSignOn } from '../../gateway/auth/sign-in-by-provider.ts'
 import { createUsedFlows, type UsedFlows } from '../../gateway/auth/used-flows.ts'
 import { clearCookie, cookieOf, setCookie } from '../access/session-cookie.ts'
-import { limitSignIns, limitSignInsByAddress } from '../access/sign-in-rate.ts'
+import { createTokenTurns, limitFlows, limitSignIns, type TokenTurns } from '../access/sign-in-rate.ts'
 import type { HttpDeps } from '../core/deps.ts'
 import { answer, type Handlers } from '../core/handler.ts'
 import { lineOf } from '../core/tracing.ts'
+import { addressOf } from '../wire/connections.ts'
 
 const CONSOLE_PATH = '/console/'
 
@@ -25,22 +26,22 @@ type SingleSignOnHandlers = Pick<Handlers<typeof SESSION>, 'start_single_sign_on
  * and any visitor can make such a request.
  */
 export function singleSignOnHandlers(http: HttpDeps): SingleSignOnHandlers {
-  const limits = { used: createUsedFlows(), limit: limitSignInsByAddress(http) }
+  const limits = { used: createUsedFlows(), limit: limitFlows(http), turns: createTokenTurns(http.rates) }
   return { start_single_sign_on: startOf(http, limits), end_single_sign_on: endOf(http, limits) }
 }
 
 interface Limits {
   readonly used: UsedFlows
-  readonly limit: ReturnType<typeof limitSignInsByAddress>
+  readonly limit: ReturnType<typeof limitFlows>
+  readonly turns: TokenTurns
 }
 
 const startOf =
   (http: HttpDeps, { limit }: Limits): SingleSignOnHandlers['start_single_sign_on'] =>
   async ({ request, reply }) => {
     const { provider } = configured(http)
-    // A request without a challenge spends nothing. Once the provider's metadata is known, no request is counted, so a
-    // page that sends visitors here exhausts no limit.
-    if (hasChallenge(request) && !provider.isKnown()) limit('discovery', request)
+    // a request without a challenge begins no flow
+    if (hasChallenge(request)) limit(request, !provider.isKnown())
     http.admission.leave(reply.raw)
     return redirect(302, http, request, async () => {
       const { flow, sealed } = beginFlow(http.gateway, challengeIn(request))
@@ -51,16 +52,16 @@ const startOf =
   }
 
 const endOf =
-  (http: HttpDeps, { used, limit }: Limits): SingleSignOnHandlers['end_single_sign_on'] =>
+  (http: HttpDeps, { used, turns }: Limits): SingleSignOnHandlers['end_single_sign_on'] =>
   async ({ gateway, request, reply }) => {
     const { provider, matching } = configured(http)
     const ours = flowOf(request, http)
     const isFirst = ours !== undefined && !used.has(ours.flow)
-    // people keep their own count for the first answers of their flows
-    if (isFirst) limit('oidc', request)
-    else limitSignIns(http, 'stranger')
+    if (!isFirst) limitSignIns(http, 'stranger')
+    const turn = isFirst ? turns(addressOf(request.raw, http.connections.trusted), reply.raw) : undefined
     if (isFirst) used.add(ours.flow, gateway.store.now())
     http.admission.leave(reply.raw)
+    await turn
     // a callback from an older tab or another page must not end a sign-in in progress
     if (ours !== undefined) clearCookie(reply, FLOW_COOKIE, 'Lax')
     return redirect(303, http, request, async () => {

@@ -18,6 +18,11 @@ interface Line {
 /** Waiting requests that begin in one turn of the event loop, over all connections. */
 const BEGIN_IN_TURN = 16
 
+const surplus = new WeakSet<IncomingMessage>()
+
+/** True for the first request beyond the limit of its connection, which is refused in its turn and ends it. */
+export const isSurplus = (request: IncomingMessage): boolean => surplus.has(request)
+
 /** The part of Node's parser that can stop it in the middle of what it has read. The header is then the last. */
 interface Parsed {
   readonly parser?: { onIncoming: () => number } | null
@@ -62,7 +67,9 @@ export function oneAtATime(serve: RequestListener): RequestListener {
     let line = lines.get(socket)
     if (line === undefined) lines.set(socket, (line = { busy: false, waiting: [] }))
     if (line.busy) {
-      if (line.waiting.push({ request, response }) > LIMITS.PIPELINED) end(socket)
+      if (line.waiting.push({ request, response }) <= LIMITS.PIPELINED) return
+      surplus.add(request)
+      readNoMore(socket)
       return
     }
     line.busy = true
@@ -71,11 +78,10 @@ export function oneAtATime(serve: RequestListener): RequestListener {
   }
 }
 
-/** Ends a connection without the other requests that were read with the last one: 64 KiB contain a thousand. */
-function end(socket: Socket): void {
+/** Drops further requests, because 64 KiB contain a thousand. The caller's end is still noticed. */
+function readNoMore(socket: Socket): void {
   const { parser } = socket as Parsed
   if (parser) parser.onIncoming = () => READ_NO_MORE
-  socket.destroy()
 }
 
 /** Serves in the order of the calls, a bounded number in each turn of the event loop. */

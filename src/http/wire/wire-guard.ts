@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
+import { isSurplus } from './pipelining.ts'
 import { countOf } from './strict-json.ts'
 
 /** `uri-host [ ":" port ]` of RFC 9110 section 7.2: a literal address in brackets, or a name, which may be empty. */
@@ -31,6 +32,8 @@ export function acceptRequests(): Acceptance {
 
 /** The reason for refusing a request on any route. The connection ends after the refusal. */
 function refusalOf(request: IncomingMessage): GatewayError | undefined {
+  if (isSurplus(request))
+    return new GatewayError('rate_limited', 'too many requests wait on this connection for their turn')
   const why =
     unlikeTarget(request.url ?? '') ?? unlikeNames(request) ?? unlikeHost(request) ?? unlikeFraming(request)
   if (why !== undefined) return new GatewayError('invalid_request', why)

@@ -2,8 +2,10 @@ import { once } from 'node:events'
 import { giveWayAsProcess } from '../../system/lower-priority.ts'
 import { readDirectoryAlone } from './directory-alone.ts'
 import { prepareDirectory } from './directory.ts'
+import type { BundleText } from './check.ts'
+import { prepareBundle, type PreparedBundle } from './load.ts'
 import { type LoadPart, splitBundle } from './parts.ts'
-import { IN_BACKGROUND } from './start.ts'
+import { FROM_MESSAGE, IN_BACKGROUND } from './start.ts'
 
 /**
  * The `nice` value of a background load. The load takes half a second longer, but leaves most of the core to a busy
@@ -21,7 +23,7 @@ async function serve(dir: string, inBackground: boolean): Promise<void> {
   process.on('message', () => undefined)
   const asked = once(process, 'message')
   if (inBackground) giveWayAsProcess(GIVING_WAY)
-  const prepared = await prepareDirectory(dir)
+  const prepared = dir === FROM_MESSAGE ? await prepareFirst(asked) : await prepareDirectory(dir)
   await asked
   if (!prepared.ok) {
     const { diagnostics, revision } = prepared
@@ -32,6 +34,12 @@ async function serve(dir: string, inBackground: boolean): Promise<void> {
     send(part)
     if (part.kind !== 'done') await once(process, 'message')
   }
+}
+
+/** Prepares the files of the first message. */
+async function prepareFirst(asked: Promise<unknown[]>): Promise<PreparedBundle> {
+  const [texts] = await asked
+  return prepareBundle(texts as readonly BundleText[], { now: Date.now() })
 }
 
 const send = (part: LoadPart): void => void process.send?.(part)

@@ -21,12 +21,17 @@ const FIRST_PAUSE_MS = 5
  */
 const REST_MS = 20
 
+/** Files that take the place of those of the directory. */
+export type Texts = readonly BundleText[] | undefined
+
 /** Loads a bundle in this thread, for the CLI and for tests. The gateway uses loadBundleInChild. */
 export async function loadBundle(
   dir: string,
-  options: { readonly checks?: PayloadChecks } = {},
+  { texts, ...options }: { readonly checks?: PayloadChecks; readonly texts?: Texts } = {},
 ): Promise<LoadResult> {
-  const prepared = await prepareDirectory(dir, options)
+  const prepared = await (texts
+    ? prepareBundle(texts, { ...options, now: Date.now() })
+    : prepareDirectory(dir, options))
   if (prepared.ok) return { ok: true, snapshot: prepared.snapshot }
   return { ...prepared, newer: await readDirectoryAlone(dir) }
 }

@@ -2,6 +2,7 @@ import type { CompiledSnapshot } from '../evaluate/compile.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import type { Withdrawal } from '../language/snapshot.ts'
 import { type WatchClock, watchBundle } from './watch.ts'
+import type { Texts } from './directory.ts'
 import type { LoadResult } from './load.ts'
 
 /** The result of the last load of the bundle. */
@@ -20,7 +21,7 @@ export interface FeedStatus {
 }
 
 export interface FeedOptions {
-  readonly load: (signal: AbortSignal) => Promise<LoadResult>
+  readonly load: (signal: AbortSignal, texts?: Texts) => Promise<LoadResult>
   readonly now: () => number
   readonly rescanMs: number
   /** Receives the report of every load, after the snapshot was swapped. */
@@ -34,6 +35,8 @@ export interface FeedOptions {
 export interface PolicyFeed {
   current(): CompiledSnapshot | undefined
   status(): FeedStatus
+  /** Loads a bundle that does not take effect. */
+  trial(texts: Texts): Promise<LoadResult>
   /** Resolves when the first load ends, even if it fails. */
   readonly ready: Promise<void>
   close(): Promise<void>
@@ -68,5 +71,11 @@ export function openPolicyFeed(
       if (snapshot?.withdrawal) onWithdrawn(snapshot.withdrawal)
     },
   })
-  return { current: () => snapshot, status: () => status, ready: watch.ready, close: () => watch.close() }
+  return {
+    current: () => snapshot,
+    status: () => status,
+    trial: (texts) => load(new AbortController().signal, texts),
+    ready: watch.ready,
+    close: () => watch.close(),
+  }
 }

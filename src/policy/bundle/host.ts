@@ -2,7 +2,8 @@ import { DEFAULT_LOAD_TIMEOUT_MS } from '../text/bounds.ts'
 import { compileBundle } from '../evaluate/compile.ts'
 import type { DiagnosticCode } from '../report/diagnostics.ts'
 import { createAssembly, type LoadPart } from './parts.ts'
-import { type BundleChild, startBundleChild } from './start.ts'
+import type { Texts } from './directory.ts'
+import { type BundleChild, FROM_MESSAGE, startBundleChild } from './start.ts'
 import type { LoadResult } from './load.ts'
 import { createPayloadChecks, type PayloadChecks } from '../schema/payload.ts'
 import { fileDiagnostic } from '../yaml/source.ts'
@@ -10,6 +11,8 @@ import { fileDiagnostic } from '../yaml/source.ts'
 export interface ChildLoadOptions {
   /** A child process that already runs for the same directory, but not in the background. */
   readonly started?: BundleChild | undefined
+  /** Files that take the place of those of the directory. */
+  readonly texts?: Texts
   /** The URL of the built bundle-child.js. Default: next to this module. */
   readonly childUrl?: URL
   /** The maximum run time of a child process. Default 20 s. */
@@ -32,15 +35,18 @@ export async function loadBundleInChild(dir: string, options: ChildLoadOptions =
     timeoutMs = DEFAULT_LOAD_TIMEOUT_MS,
     patienceMs = DEFAULT_PATIENCE_MS,
     checks = createPayloadChecks(),
+    texts,
     started,
     childUrl,
     signal,
   } = options
-  const within = { timeoutMs, checks, signal }
+  const within = { timeoutMs, checks, signal, texts }
+  const place = texts ? FROM_MESSAGE : dir
   const load = (inBackground: boolean, until: AbortSignal): Promise<LoadResult | undefined> =>
-    received(startBundleChild(dir, { url: childUrl, inBackground }), { ...within, signal: until })
+    received(startBundleChild(place, { url: childUrl, inBackground }), { ...within, signal: until })
   try {
-    const loaded = started ? await received(started, within) : await hedged(load, patienceMs, signal)
+    const loaded =
+      started && !texts ? await received(started, within) : await hedged(load, patienceMs, signal)
     return loaded ?? broken('load-timeout', `the bundle took longer than ${timeoutMs} ms to check`)
   } catch (error) {
     const { code = 'unexpected error' } = error as NodeJS.ErrnoException
@@ -81,14 +87,15 @@ interface Within {
   readonly timeoutMs: number
   readonly checks: PayloadChecks
   readonly signal: AbortSignal | undefined
+  readonly texts: Texts
 }
 
 /** Receives the bundle from a child; undefined when the child takes too long. */
 async function received(
   child: BundleChild,
-  { timeoutMs, checks, signal }: Within,
+  { timeoutMs, checks, signal, texts }: Within,
 ): Promise<LoadResult | undefined> {
-  const parts = new Promise<LoadResult>((resolve) => receive(child, checks, resolve))
+  const parts = new Promise<LoadResult>((resolve) => receive(child, { checks, texts }, resolve))
   const stop = (): void => void child.end()
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {
@@ -105,7 +112,11 @@ async function received(
   }
 }
 
-function receive(child: BundleChild, checks: PayloadChecks, resolve: (result: LoadResult) => void): void {
+function receive(
+  child: BundleChild,
+  { checks, texts }: Pick<Within, 'checks' | 'texts'>,
+  resolve: (result: LoadResult) => void,
+): void {
   const assembly = createAssembly()
   const take = (part: LoadPart): void => {
     if (part.kind === 'failed') {
@@ -131,7 +142,7 @@ function receive(child: BundleChild, checks: PayloadChecks, resolve: (result: Lo
       resolve(broken('load-crashed', 'the process that checks the bundle sent an incomplete one'))
     }
   })
-  child.next()
+  child.next(texts)
   void child.ended.then((how) => {
     const what =
       child.pid === undefined

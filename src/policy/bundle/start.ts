@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import type { BundleText } from './check.ts'
 import type { LoadPart } from './parts.ts'
 
 /**
@@ -10,13 +11,16 @@ export interface BundleChild {
   /** Undefined when the machine had no resources for the process. */
   readonly pid: number | undefined
   onPart(listener: (part: LoadPart) => void): void
-  /** Requests a part. */
-  next(): void
+  /** Requests a part. The first message has the files, if they are not in a directory. */
+  next(texts?: readonly BundleText[]): void
   /** Resolves when the child exits, with a description such as `exit code 1`. */
   readonly ended: Promise<string>
   /** Kills the child. Resolves when the child has exited. */
   end(): Promise<void>
 }
+
+/** The directory of a child whose files are in its first message. */
+export const FROM_MESSAGE = ''
 
 /** The second argument of a child in the background. */
 export const IN_BACKGROUND = 'in-background'
@@ -56,7 +60,7 @@ export function startBundleChild(
     ended,
     onPart: (listener) => void child.on('message', listener),
     // The child may have exited, or may have no channel for lack of a file descriptor; `ended` then reports this.
-    next: () => void (child.connected && child.send('next', () => undefined)),
+    next: (texts) => void (child.connected && child.send(texts ?? 'next', () => undefined)),
     async end() {
       child.kill('SIGKILL')
       await ended

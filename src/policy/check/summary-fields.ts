@@ -30,20 +30,23 @@ function checkPart(context: PathContext, part: SummaryField, at: Doc): void {
   reportUnstated(context, part, at)
 }
 
-/** Warns of a currency that the contract names, and that tools count in several ways, without stated decimals. */
+/** Warns of a currency that the contract admits, and that tools count in several ways, without stated decimals. */
 function reportUnstated({ reader, tools, fieldValues }: PathContext, part: SummaryField, at: Doc): void {
-  const { currency, decimals = {} } = part
+  const { currency, decimals } = part
   if (currency === undefined || typeof decimals === 'number') return
   const codes =
     typeof currency === 'string'
       ? [currency]
-      : tools.flatMap((tool) => fieldValues.of(tool, currency).texts?.among ?? [])
-  const open = codes.find((code) => needsDecimals(code) && decimals[code.toUpperCase()] === undefined)
+      : tools.flatMap((tool) => fieldValues.of(tool, currency).texts?.among ?? anyOf(decimals))
+  const open = codes.find((code) => needsDecimals(code) && decimals?.[code.toUpperCase()] === undefined)
   if (open === undefined) return
   const message = `payment systems count ${open} in more than one way, and the summary states no decimals`
   const hint = `write \`|money:FIELD:0\`, or \`|money:FIELD:${open.toUpperCase()}=0\``
   reader.report('money-decimals', at, message, hint)
 }
+
+/** A currency that a contract without a list admits. A summary that states some decimals needs no warning. */
+const anyOf = (decimals: SummaryField['decimals']): string[] => (decimals === undefined ? ['IDR'] : [])
 
 const CURRENCY: (typeof READS)['money'] = { what: 'text', fits: ({ texts }) => texts !== undefined }
 

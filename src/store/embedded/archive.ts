@@ -32,7 +32,6 @@ import {
   writeFirstNumber,
   writeFirstStamp,
   writeLastNumber,
-  writeTime,
 } from './lmdb.ts'
 
 export interface EmbeddedPlace {
@@ -119,26 +118,6 @@ class EmbeddedArchive implements StoreArchive {
 
   close(): Promise<void> {
     return this.#parts.close()
-  }
-}
-
-/**
- * Sets the time of a stopped store, and starts a new epoch (S19).
- *
- * @throws Error of one sentence when another process uses the store
- */
-export async function setEmbeddedTime({ path, deployment }: EmbeddedPlace, time: number): Promise<void> {
-  const directory = resolve(path)
-  const lock = await lockDirectory(directory)
-  let db: Database | undefined
-  try {
-    refuseForeign(readMarker(directory), deployment)
-    db = openDatabase(join(directory, DATA_FILE))
-    const stamp = readStamp(db)
-    if (stamp === undefined || !(await orFailureCause(writeTime(db, time, stamp))))
-      throw new Error(`${DATA_FILE} cannot be written`)
-  } finally {
-    await closeAll(db, lock)
   }
 }
 

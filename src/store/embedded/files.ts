@@ -14,6 +14,7 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { makeDirectory } from '../../system/make-directory.ts'
+import { FORMAT, otherFormat } from '../../domain/format.ts'
 
 /*
  * The files of a data directory:
@@ -26,7 +27,6 @@ import { makeDirectory } from '../../system/make-directory.ts'
  */
 export const DATA_FILE = 'store.mdb'
 export const MARKER_FILE = 'store.json'
-const FORMAT = 1
 
 const META_BYTES = 160
 /** Offsets in an LMDB page that holds a meta record; the second such page follows the first. */
@@ -34,7 +34,7 @@ const META = { magic: 24, pageSize: 48, lastPage: 144, batches: 152 } as const
 const MAGIC = 0xbeefc0de
 
 export interface Marker {
-  readonly format: number
+  readonly format: string
   readonly store: string
   /** The deployment of the store; absent for the deployment without a name. */
   readonly deployment?: string
@@ -114,10 +114,7 @@ export function readMarker(directory: string): Marker | undefined {
     throw error
   }
   const marker = parseMarker(text)
-  if (marker.format !== FORMAT)
-    throw new Error(
-      `${MARKER_FILE} has format ${marker.format}, this version reads format ${FORMAT}: start the version that wrote it, or a newer one`,
-    )
+  if (marker.format !== FORMAT) throw new Error(otherFormat(join(directory, MARKER_FILE), marker.format))
   return marker
 }
 
@@ -237,7 +234,8 @@ function parseMarker(text: string): Marker {
     const marker = JSON.parse(text) as Partial<Marker>
     const { format, store, deployment } = marker
     const isName = deployment === undefined || typeof deployment === 'string'
-    if (typeof format === 'number' && typeof store === 'string' && isName) return marker as Marker
+    const isMark = typeof format === 'string' || typeof format === 'number'
+    if (isMark && typeof store === 'string' && isName) return { ...marker, format: `${format}`, store }
   } catch {
     // reports this file like a marker without its fields
   }

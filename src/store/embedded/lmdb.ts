@@ -236,18 +236,6 @@ export function writeFirstStamp(db: Database, time: number, storeId: string): Pr
   return db.ifNoExists(keep(stampKey()), () => put(db, stampKey(), stampValue(time, storeId), 1))
 }
 
-/** Sets the time of the store and starts a new epoch, which is a part of the id (S19). */
-export function writeTime(db: Database, time: number, { batches, storeId }: Stamp): Promise<boolean> {
-  const [name = '', epoch = '0'] = storeId.split('.')
-  const next = `${name}.${Number(epoch) + 1}`
-  return db.ifVersion(keep(stampKey()), batches, () =>
-    put(db, stampKey(), stampValue(time, next), batches + 1),
-  )
-}
-
-/** The id of a store in all of its epochs. */
-export const storeName = ({ storeId }: Stamp): string => storeId.split('.')[0] ?? ''
-
 /** Writes one entry of a dump. The caller must be inside a batch. */
 export function writeEntry(db: Database, partition: string, entry: StoredEntry): void {
   switch (entry.kind) {

@@ -44,7 +44,6 @@ import {
   readScore,
   readStamp,
   readWindow,
-  storeName,
   writeFirstStamp,
   writeBatch,
 } from './lmdb.ts'
@@ -165,8 +164,8 @@ async function readOrWriteStamp(
   const stamp = readStamp(db)
   if (stamp === undefined) throw new Error(`${DATA_FILE} cannot be written`)
   if (marker === undefined)
-    writeMarker(directory, { store: storeName(stamp), ...(deployment === undefined ? {} : { deployment }) })
-  else if (marker.store !== storeName(stamp))
+    writeMarker(directory, { store: stamp.storeId, ...(deployment === undefined ? {} : { deployment }) })
+  else if (marker.store !== stamp.storeId)
     throw new Error(`${DATA_FILE} belongs to another store: restore it from a backup`)
   return stamp
 }

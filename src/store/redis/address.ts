@@ -1,10 +1,13 @@
+/** A password, or the function that reads it for each new connection. */
+export type Password = string | (() => Promise<string>)
+
 /** The address of Redis, parsed from `COUNTERSIGN_STORE`. */
 export interface RedisAddress {
   readonly kind: 'single' | 'cluster' | 'sentinel'
   readonly tls: boolean
   readonly hosts: readonly Host[]
   readonly username?: string
-  readonly password?: string
+  readonly password?: Password
   /** Only for `single` and `sentinel`, because clusters have one database. */
   readonly database?: number
   /** Only for `sentinel`: the name under which the sentinels watch the primary. */

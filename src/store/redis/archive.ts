@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   compareText,
   type DumpEntry,
@@ -11,7 +10,7 @@ import {
 import { connectRedis, type RedisOptions, refuseForeign } from './connect.ts'
 import { dumpPartition, keysLike } from './dump.ts'
 import { type KeySpace, keySpace, readKey } from './keys.ts'
-import type { Connection, Peer } from './connection.ts'
+import { connected, type Connection } from './connection.ts'
 import { livePages } from './live.ts'
 import type { Topology } from './topology.ts'
 import { StoreUnavailable } from '../store.ts'
@@ -25,7 +24,7 @@ import { StoreUnavailable } from '../store.ts'
 export async function openRedisArchive(options: RedisOptions): Promise<RedisArchive> {
   const { topology } = await connectRedis(options)
   try {
-    await refuseForeign(topology, options)
+    await refuseForeign(topology, options, { marks: false })
   } catch (error) {
     topology.close()
     throw error
@@ -107,15 +106,6 @@ export class RedisArchive implements StoreArchive, LiveContent {
     return names.toSorted(compareText).join(' ')
   }
 
-  /** Sets the time of every partition, and starts a new epoch (S19). */
-  async setTime(time: number): Promise<void> {
-    const generation = randomUUID()
-    for (const connection of this.connections())
-      for await (const heads of keysLike(connection, this.keys.heads))
-        for (const head of heads)
-          await connection.sendCommand(['HSET', head, 't', String(time), 'g', generation])
-  }
-
   close(): Promise<void> {
     this.#topology.close()
     return Promise.resolve()
@@ -147,10 +137,3 @@ export async function orUnavailable<T>(work: Promise<T>): Promise<T> {
 }
 
 const OURS = [StoreMoved, WrongPlace, StoreUnavailable, RangeError]
-
-/** @throws StoreUnavailable */
-export function connected(peer: Peer | undefined): Connection {
-  const connection = peer?.connection()
-  if (connection !== undefined) return connection
-  throw new StoreUnavailable(peer?.reason() ?? 'no server for this partition is known')
-}

@@ -1,7 +1,10 @@
 import type { ClockSources } from '../clock.ts'
-import type { RedisAddress } from './address.ts'
+import type { Password, RedisAddress } from './address.ts'
 import { createCalls } from './calls.ts'
-import { FORMAT, keySpace } from './keys.ts'
+import { FORMAT, otherFormat } from '../../domain/format.ts'
+import { connected } from './connection.ts'
+import { keysLike } from './dump.ts'
+import { type KeySpace, keySpace } from './keys.ts'
 import { durabilityOf, inOneSentence, problemsOf, type Wanted } from './settings.ts'
 import { createTopology, type Topology } from './topology.ts'
 import { type Durability, STORE_LIMITS, StoreUnavailable } from '../store.ts'
@@ -10,7 +13,7 @@ export interface RedisOptions {
   readonly address: RedisAddress
   /** The name of the deployment, which is part of the keys. */
   readonly deployment?: string
-  readonly sentinelPassword?: string
+  readonly sentinelPassword?: Password
   /** Replicas that must confirm a commit before it counts (WAIT). Default 0. */
   readonly replicas?: number
   /** `async` accepts a store that may lose the last seconds. */
@@ -80,20 +83,38 @@ export async function connectRedis(
 }
 
 /**
- * Refuses an incomplete store, and a store of a later version.
+ * Refuses an incomplete store, and keys without the mark of this format. With `marks`, an empty
+ * place gets the mark.
  *
  * @throws StoreUnavailable while a restore is incomplete; an Error with a one-sentence message for another format
  */
-export async function refuseForeign(topology: Topology, { callMs, deployment }: RedisOptions): Promise<void> {
+export async function refuseForeign(
+  topology: Topology,
+  { callMs, deployment }: RedisOptions,
+  { marks }: { readonly marks: boolean },
+): Promise<void> {
   const calls = createCalls(topology)
   const space = keySpace(deployment)
-  const read = async (key: string): Promise<unknown> =>
-    (await calls.run({ key, args: ['GET', key], reads: true, ms: callMs ?? STORE_LIMITS.callMs })).reply
-  if ((await read(space.restoring)) !== null)
+  const ask = async (key: string, ...args: string[]): Promise<unknown> => {
+    const ms = callMs ?? STORE_LIMITS.callMs
+    return (await calls.run({ key, args, reads: args[0] === 'GET', ms })).reply
+  }
+  if ((await ask(space.restoring, 'GET', space.restoring)) !== null)
     throw new StoreUnavailable('a restore into this store is under way, or was broken off: complete it first')
-  const format = (await read(space.format)) ?? FORMAT
-  if (format !== FORMAT)
-    throw new Error(
-      `the store has another format (\`${space.format}\`), this version reads format ${FORMAT}: start the version that wrote it, or a newer one`,
-    )
+  const format = async (): Promise<string | null> =>
+    (await ask(space.format, 'GET', space.format)) as string | null
+  if ((await format()) === FORMAT) return
+  if (!(await hasKeys(topology, space))) {
+    if (marks) await ask(space.format, 'SET', space.format, FORMAT, 'NX')
+    return
+  }
+  // another gateway may have marked the place, and written, since the first look
+  const found = await format()
+  if (found !== FORMAT) throw new Error(otherFormat('the store', found))
+}
+
+async function hasKeys(topology: Topology, { all }: KeySpace): Promise<boolean> {
+  for (const peer of topology.peers())
+    for await (const keys of keysLike(connected(peer), all)) if (keys.length > 0) return true
+  return false
 }

@@ -1,5 +1,5 @@
 import { createClient } from 'redis'
-import type { Host } from './address.ts'
+import type { Host, Password } from './address.ts'
 import { createOffset } from './clock-offset.ts'
 import { SCRIPTS } from './scripts.ts'
 import {
@@ -12,6 +12,7 @@ import {
   type Wanted,
 } from './settings.ts'
 import { within } from '../patience.ts'
+import { StoreUnavailable } from '../store.ts'
 
 /*
  * Keeps the connection to one Redis server. The gateway drops a server that has not answered for `SILENCE_MS`: all
@@ -32,7 +33,7 @@ export interface PeerOptions {
   readonly host: Host
   readonly tls: boolean
   readonly username?: string
-  readonly password?: string
+  readonly password?: Password
   readonly database?: number
   readonly wanted: Wanted
   /** Called each time the server becomes usable or unusable. */
@@ -86,8 +87,41 @@ export async function connect(
   options: Omit<PeerOptions, 'wanted' | 'onChange'>,
   onEnd: () => void,
 ): Promise<Connection> {
+  let client: ReturnType<typeof clientOf> | undefined
+  let ended = false
+  const end = (): void => {
+    if (ended) return
+    ended = true
+    onEnd()
+  }
+  try {
+    const { password } = options
+    const now = typeof password === 'function' ? await within(password(), CONNECT_MS) : password
+    client = clientOf(options, now)
+    client.on('error', end)
+    client.on('end', end)
+    await within(client.connect(), CONNECT_MS)
+  } catch (error) {
+    client?.destroy()
+    end()
+    throw error
+  }
+  const connected = client
+  return {
+    heardAt: performance.now(),
+    sendCommand: (args) => connected.sendCommand(args),
+    sSubscribe: (channel, listener) => connected.sSubscribe(channel, listener),
+    sUnsubscribe: (channel) => connected.sUnsubscribe(channel),
+    destroy: () => {
+      if (connected.isOpen) connected.destroy()
+      end()
+    },
+  }
+}
+
+function clientOf(options: Omit<PeerOptions, 'wanted' | 'onChange'>, password: string | undefined) {
   const { host, port } = options.host
-  const client = createClient({
+  return createClient({
     RESP: 2,
     socket: {
       host,
@@ -98,38 +132,13 @@ export async function connect(
       ...(options.tls ? { tls: true as const } : {}),
     },
     ...(options.username === undefined ? {} : { username: options.username }),
-    ...(options.password === undefined ? {} : { password: options.password }),
+    ...(password === undefined ? {} : { password }),
     ...(options.database === undefined ? {} : { database: options.database }),
     disableOfflineQueue: true,
     disableClientInfo: true,
     maintNotifications: 'disabled',
     commandOptions: { timeout: 0 },
   })
-  let ended = false
-  const end = (): void => {
-    if (ended) return
-    ended = true
-    onEnd()
-  }
-  client.on('error', end)
-  client.on('end', end)
-  try {
-    await within(client.connect(), CONNECT_MS)
-  } catch (error) {
-    client.destroy()
-    end()
-    throw error
-  }
-  return {
-    heardAt: performance.now(),
-    sendCommand: (args) => client.sendCommand(args),
-    sSubscribe: (channel, listener) => client.sSubscribe(channel, listener),
-    sUnsubscribe: (channel) => client.sUnsubscribe(channel),
-    destroy: () => {
-      if (client.isOpen) client.destroy()
-      end()
-    },
-  }
 }
 
 class RedisPeer implements Peer {
@@ -365,4 +374,11 @@ async function readConfig(main: Connection): Promise<Record<string, string> | un
     if (/^(NOPERM|ERR)/.test((error as Error).message)) return undefined
     throw error
   }
+}
+
+/** @throws StoreUnavailable */
+export function connected(peer: Peer | undefined): Connection {
+  const connection = peer?.connection()
+  if (connection !== undefined) return connection
+  throw new StoreUnavailable(peer?.reason() ?? 'no server for this partition is known')
 }

@@ -13,7 +13,7 @@
  * A restore changes the generation. Other keys and channels:
  *
  * - `cs:restoring`, a key while a restore is incomplete.
- * - `cs:format`, a key in a store of a later version.
+ * - `cs:format`, the mark of the format (src/domain/format.ts), which the first start writes.
  * - `cs:{<partition>}:w`, the channel of every commit.
  * - `cs:{<partition>}:w:<type>:<id>`, the channel of commits that wrote the record.
  *
@@ -24,9 +24,6 @@
  */
 
 const UNNAMED = 'cs'
-
-/** The version of the key layout. Format 1, described here, has no key `cs:format`. */
-export const FORMAT = '1'
 
 /**
  * The escape: an ambiguous unit, or a unit that is not below DEL, becomes DEL and four hex digits. All other units of
@@ -82,7 +79,7 @@ export interface KeySpace {
    * value is the id of the restore.
    */
   readonly restoring: string
-  /** The key that a version with another layout sets first, so that this version neither reads nor writes there. */
+  /** The key of the mark, which is written before any other. */
   readonly format: string
   /** The scan patterns of all keys, and of the heads of all partitions. */
   readonly all: string

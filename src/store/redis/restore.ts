@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { type StoredEntry, type StoreRestore, WrongPlace } from '../archive.ts'
-import { connected, orUnavailable, RedisArchive } from './archive.ts'
+import { FORMAT, otherFormat } from '../../domain/format.ts'
+import { orUnavailable, RedisArchive } from './archive.ts'
+import { connected } from './connection.ts'
 import { keysLike } from './dump.ts'
 import { encodeMember, type PartitionKeys } from './keys.ts'
 import { createConfirmations } from './replication-wait.ts'
@@ -76,6 +78,7 @@ class RedisRestore extends RedisArchive implements StoreRestore {
     }
     try {
       await this.#refuseStore()
+      await this.#place(this.keys.format).sendCommand(['SET', this.keys.format, FORMAT])
     } catch (error) {
       await this.#removeMarker()
       throw error
@@ -191,13 +194,20 @@ class RedisRestore extends RedisArchive implements StoreRestore {
   }
 
   #markerServer(): Connection {
-    return connected(this.#topology.peerOf(this.keys.restoring))
+    return this.#place(this.keys.restoring)
+  }
+
+  #place(key: string): Connection {
+    return connected(this.#topology.peerOf(key))
   }
 
   async #refuseStore(): Promise<void> {
+    const answer = await this.#place(this.keys.format).sendCommand(['GET', this.keys.format])
+    const found = answer as string | null
+    if (found !== null && found !== FORMAT) throw new WrongPlace(otherFormat('the store', found))
     for (const connection of this.connections())
       for await (const keys of keysLike(connection, this.keys.all))
-        if (keys.some((key) => key !== this.keys.restoring))
+        if (keys.some((key) => key !== this.keys.restoring && key !== this.keys.format))
           throw new WrongPlace('there is a store in this Redis already: restore into an empty one')
   }
 

@@ -1,4 +1,4 @@
-import type { Host, RedisAddress } from './address.ts'
+import type { Host, Password, RedisAddress } from './address.ts'
 import { type Connection, connect, SILENCE_MS } from './connection.ts'
 import { within } from '../patience.ts'
 
@@ -14,7 +14,7 @@ export interface Sentinels {
 
 export interface SentinelOptions {
   readonly address: RedisAddress
-  readonly sentinelPassword?: string
+  readonly sentinelPassword?: Password
 }
 
 interface Said {

@@ -53,7 +53,7 @@ export async function openRedisStore(options: RedisOptions): Promise<Store> {
   let changed = (): void => undefined
   const { topology, durability } = await connectRedis(options, () => changed())
   try {
-    await refuseForeign(topology, options)
+    await refuseForeign(topology, options, { marks: true })
   } catch (error) {
     topology.close()
     throw error

@@ -1,4 +1,4 @@
-import { type Host, type RedisAddress } from './address.ts'
+import { type Host, type Password, type RedisAddress } from './address.ts'
 import { type Connection, connect, createPeer, type Peer, SILENCE_MS } from './connection.ts'
 import { createSentinels, type Sentinels } from './sentinels.ts'
 import { parseSlots, type Slots, slotOf } from './slots.ts'
@@ -23,7 +23,7 @@ export interface Topology {
 export interface TopologyOptions {
   readonly address: RedisAddress
   readonly wanted: Wanted
-  readonly sentinelPassword?: string
+  readonly sentinelPassword?: Password
   /** Called when servers were added, removed, or became usable or unusable. */
   readonly onChange: () => void
 }
@@ -303,7 +303,7 @@ async function viewFrom(connection: Connection, host: Host): Promise<View | unde
 
 function credentialsOf({ username, password, database }: RedisAddress): {
   username?: string
-  password?: string
+  password?: Password
   database?: number
 } {
   return {

@@ -1,4 +1,5 @@
 // @store each
+import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { PoliciesView } from '../../../src/contract/admin.ts'
 import { poll } from '../../../src/gateway/agent/poll.ts'
@@ -11,11 +12,13 @@ import {
   approved,
   elsewhere,
   held,
+  HOUR,
   newTask,
   openWorld,
   type Reviewer,
   until,
   type World,
+  writeBundle,
 } from '../../gateway-fixture.ts'
 
 /** Rights that a directory takes away while its bundle does not load (docs/operations.md). */
@@ -120,6 +123,70 @@ describe('a reviewer who leaves the directory of a bundle that does not load', (
     const { groups } =
       world.app.deps.policies.current()?.directory.tenants.get('acme')?.reviewers.get('ben') ?? {}
     expect(groups).toEqual(['board'])
+  })
+})
+
+describe('a directory without the reviewers, whose bundle does not load', () => {
+  const OWNER = `tenants:
+  acme:
+    agents:
+      bot: { owners: [olga], tools: [t, pay, hold, brief, bare, once] }
+    reviewers:
+      olga: { name: Olga Orr, groups: [desk, leads, board, audit] }
+`
+
+  it('keeps all but the owner out, holds the calls until their end, and ends nothing else', async () => {
+    const { thread } = await held(bot)
+    const uncollected = await held(bot)
+    await ben.approve(uncollected.thread)
+    await breakWith(OWNER)
+    await readAgain()
+    expect((await ben.approve(thread)).status).toBe(401)
+    expect((await (await world.reviewer('olga')).approve(thread)).problem.code).toBe('self_review')
+    expect((await bot.poll({ thread_id: uncollected.thread })).body.status).toBe('pending_review')
+    const { body } = await world.admin<PoliciesView>('GET', 'policies')
+    expect(body.withdrawals).toContain('9 of 10 reviewers')
+    expect((await bot.submit(newTask(), { tool_name: 't', payload: {} })).body.status).toBe('allow')
+    await mend()
+    expect((await bot.poll({ thread_id: uncollected.thread })).body.status).toBe('approved')
+    world.clock.advance(9 * HOUR)
+    await world.due()
+    expect((await bot.poll({ thread_id: thread })).body.status).toBe('rejected')
+  })
+
+  it('keeps everyone out when it has no agents either, until the next bundle', async () => {
+    await breakWith('tenants:\n  acme: { agents: {}, reviewers: {} }\n')
+    await readAgain()
+    expect((await bot.submit(newTask(), { tool_name: 't', payload: {} })).status).toBe(401)
+    expect((await ben.call('GET', 'me')).status).toBe(401)
+    await mend()
+    expect((await ben.call('GET', 'me')).status).toBe(200)
+  })
+})
+
+describe('a manifest in the directory of a running gateway', () => {
+  const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+  const locked = (directory: string) => ({ 'countersign.lock': `${sha256(directory)}  directory.yaml\n` })
+  /** Resolves when the gateway has refused the files: a bundle that differs from its manifest has no revision. */
+  async function refuse(files: Record<string, string>): Promise<void> {
+    const { policies } = world.app.deps
+    const before = policies.status().lastLoad
+    await writeBundle(world.policies, files)
+    await until(() => policies.status().lastLoad !== before)
+  }
+
+  it('lets only the directory that it names take rights away', async () => {
+    const newer = without(BEN)
+    await refuse(locked(DIRECTORY))
+    await refuse({ 'directory.yaml': newer })
+    reads += READS_APART_MS
+    await refuse({ 'rules/open.yaml': `${BUNDLE['rules/open.yaml']}# looked at\n` })
+    reads += READS_APART_MS
+    await refuse({ 'rules/open.yaml': `${BUNDLE['rules/open.yaml']}# looked at again\n` })
+    expect([withdrawn(), (await ben.call('GET', 'me')).status]).toEqual([false, 200])
+    await refuse(locked(newer))
+    await readAgain()
+    expect((await ben.call('GET', 'me')).status).toBe(401)
   })
 })
 

@@ -21,6 +21,8 @@ export const SEEN = [
   'approved by time alone',
   'held by a limit',
   'given back to a limit',
+  'raised',
+  'taken back',
   'poll rejected',
   'poll rejected expired: ',
   'poll rejected frozen: ',

@@ -377,12 +377,19 @@ export class Game {
       for (const who of people) await this.#play(vote({ who, thread, decision: 'approve', revision: 1 }))
       if (agent !== 'selfie' || this.#dice.once(2)) await this.#play(look(agent, { thread }))
     }
+    const grown = { agent: 'other', task: 'six', tool: 'grow', payload: {} } as const
+    const thread = threadIn(await this.#play(submission(grown))) || this.#thread()
+    await this.#play(vote({ who: 'ann', thread, decision: 'approve', revision: 1 }))
+    if (this.#dice.once(2)) await this.#play(look('other', { thread }))
     for (const seat of this.#seats) {
       await seat.world.changePolicies(BUNDLES[bundle])
       seat.bundle = bundle
       for (let i = 0; i < meanwhile; i++) await this.step()
     }
     for (const minted of this.#tokens.slice(-2)) await this.#play(redemption(this.#claimOf(minted)))
+    await this.#play(look('other', { thread }))
+    for (const who of ['ben', 'dan'])
+      await this.#play(vote({ who, thread, decision: 'approve', revision: 1 }))
     for (const agent of ['other', 'unsigned', 'selfie']) {
       await this.#play(look(agent, { task: 'five' }))
       // is there room for it?

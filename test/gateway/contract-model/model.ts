@@ -16,6 +16,7 @@ import {
   type Judged,
   LEVELS,
   MINUTE,
+  type Need,
   needsProof,
   type Use,
   usesOf,
@@ -52,11 +53,13 @@ export class ContractModel {
 
   /** Returns the events that no answer shows. */
   seen(): string[] {
-    const { filledByTime, heldByLimit, released } = this.#state
+    const { filledByTime, heldByLimit, released, raised, takenBack } = this.#state
     return [
       ...(filledByTime > 0 ? ['approved by time alone'] : []),
       ...(heldByLimit > 0 ? ['held by a limit'] : []),
       ...(released > 0 ? ['given back to a limit'] : []),
+      ...(raised > 0 ? ['raised'] : []),
+      ...(takenBack > 0 ? ['taken back'] : []),
     ]
   }
 
@@ -148,6 +151,7 @@ export class ContractModel {
     this.#settle(thread)
     const lapse = thread.status === 'approved' && !thread.redeemed ? this.#lapseOf(thread) : undefined
     if (lapse !== undefined) this.#end(thread, lapse)
+    else if (thread.status === 'approved' && !thread.collected) this.#raise(thread)
     const { status, hash, code } = thread
     const echo = hash === undefined ? {} : { action_hash: hash }
     const seen = { http: 200, status, thread_id: id, ...echo, ...(code && { starts: `${code}: ` }) }
@@ -218,19 +222,21 @@ export class ContractModel {
     if (groupsOf(this.#state.bundle, who) === undefined) return refused(401, 'unauthenticated')
     const thread = this.threads.get(id)
     if (thread === undefined) return refused(404, 'not_found')
-    const open = thread.status === 'pending_review' && !this.#isExpired(thread) && !thread.dead
-    if (!open) return refused(409, 'not_pending')
+    const rejects = decision === 'reject'
+    const isOpen = thread.status === 'pending_review' || (rejects && this.#isUnused(thread))
+    if (!isOpen || this.#isExpired(thread) || thread.dead) return refused(409, 'not_pending')
     if (revision === undefined) return refused(428, 'revision_required')
     if (revision !== thread.revision) return refused(412, 'stale_revision')
-    const chairs = [...thread.need.seats.keys()]
-    if (!chairs.some((group) => this.#fits(thread, group, { who, at: this.#now() })))
-      return refused(403, 'not_eligible')
-    if (AGENTS[thread.agent]?.owners.includes(who)) return refused(403, 'self_review')
-    if (thread.votes.has(who)) return refused(403, 'already_voted')
+    const obstacle = rejects && thread.votes.get(who) === 'approve' ? undefined : this.#obstacle(thread, who)
+    if (obstacle !== undefined) return refused(403, obstacle)
     thread.votes.set(who, decision)
-    if (decision === 'reject') thread.status = 'rejected'
-    else if (decision === 'request_changes') thread.status = 'changes_requested'
-    else this.#approveIfFilled(thread)
+    if (decision === 'request_changes') thread.status = 'changes_requested'
+    else if (rejects) this.#reject(thread)
+    else if (this.#isFilled(thread, this.#now()) && this.#raise(thread)) {
+      // the gateway judges the vote again by what policy asks for now
+      thread.votes.delete(who)
+      return this.vote({ who, thread: id, decision, revision })
+    } else this.#approveIfFilled(thread)
     const { status, hash } = thread
     return { http: 200, status, revision, thread_id: id, ...(hash !== undefined && { action_hash: hash }) }
   }
@@ -273,6 +279,27 @@ export class ContractModel {
     const { status, hash, code } = thread
     const echo = hash === undefined ? {} : { action_hash: hash }
     return { http: 200, status, thread_id: id, ...echo, ...(code && { starts: `${code}: ` }) }
+  }
+
+  #obstacle(thread: Thread, who: string): string | undefined {
+    const chairs = [...thread.need.seats.keys()]
+    const isSeated = chairs.some((group) => this.#fits(thread, group, { who, at: this.#now() }))
+    if (!isSeated) return 'not_eligible'
+    if (AGENTS[thread.agent]?.owners.includes(who)) return 'self_review'
+    return thread.votes.has(who) ? 'already_voted' : undefined
+  }
+
+  /** A reviewer rejects a call, or takes back its approval. */
+  #reject(thread: Thread): void {
+    if (thread.status === 'approved') this.#state.takenBack++
+    thread.status = 'rejected'
+    this.#release(thread)
+  }
+
+  /** True for an approval that the agent has not used. An unsigned one is used once it was read. */
+  #isUnused({ status, agent, collected, redeemed }: Thread): boolean {
+    const { signed = true } = AGENTS[agent] ?? {}
+    return status === 'approved' && !redeemed && !(collected && !signed)
   }
 
   /** Another policy is in force. */
@@ -348,7 +375,8 @@ export class ContractModel {
     if (thread.status === 'rejected') return
     if (this.#isExpired(thread)) this.#end(thread, 'expired')
     else if (thread.dead) this.#end(thread, 'frozen')
-    else if (thread.status === 'pending_review' && this.#approveIfFilled(thread)) this.#state.filledByTime++
+    else if (thread.status === 'pending_review' && this.#isFilled(thread, this.#now()))
+      if (!this.#raise(thread) && this.#approveIfFilled(thread)) this.#state.filledByTime++
   }
 
   /** Returns the reason why an approval no longer holds, though no reviewer took it back. */
@@ -356,7 +384,30 @@ export class ContractModel {
     if (!this.#isFilled(thread, thread.approvedAt)) return 'reviewer_removed'
     const judged = judge(this.#state.bundle, thread)
     const isRefused = judged === undefined || judged.verdict === 'reject'
-    return isRefused || (thread.byRule && judged.verdict === 'review') ? 'policy_changed' : undefined
+    const isShort = thread.collected && AGENTS[thread.agent]?.signed !== false && this.#demand(thread)
+    const isAsked = thread.byRule ? judged?.verdict === 'review' : isShort
+    return isRefused || isAsked ? 'policy_changed' : undefined
+  }
+
+  /** The need that policy has now, where the votes of an approval are not enough for it. */
+  #demand(thread: Thread): Need | undefined {
+    const judged = judge(this.#state.bundle, thread)
+    if (thread.byRule || judged?.verdict !== 'review') return undefined
+    const need = { ...both(thread.need, judged.need), expiresMs: thread.need.expiresMs }
+    if (same(seatsOf(need), seatsOf(thread.need))) return undefined
+    const isEnough = thread.status === 'approved' && this.#isFilled({ ...thread, need }, thread.approvedAt)
+    return isEnough ? undefined : need
+  }
+
+  /** The thread asks for more, and its approval waits again. */
+  #raise(thread: Thread): boolean {
+    const need = this.#demand(thread)
+    if (need === undefined) return false
+    this.#state.raised++
+    this.#release(thread)
+    const deadline = thread.submittedAt + need.expiresMs
+    Object.assign(thread, { status: 'pending_review', need, deadline })
+    return true
   }
 
   #approveIfFilled(thread: Thread): boolean {
@@ -397,6 +448,9 @@ export class ContractModel {
     return [group, ...open].some((one) => groups.includes(one))
   }
 }
+
+const seatsOf = ({ seats }: Need): unknown =>
+  [...seats].map(([group, { count, later }]) => [group, count, [...later]])
 
 const nameOf = ({ agent, tool }: Scope): string =>
   agent === undefined ? (tool === undefined ? '' : `tool ${tool}`) : `agent ${agent}`

@@ -35,6 +35,23 @@ rules:
   - { id: once, allow: Everybody may. }
 `,
 }
+/** The second bundle asks an auditor as well. */
+const GROW = {
+  'tools/grow.yaml': `tool: grow
+description: A call of which policy asks for more later.
+risk: low
+input_schema: { type: object }
+`,
+  'rules/grow.yaml': `tool: grow
+rules:
+  - { id: grow, review: Somebody looks. }
+`,
+}
+const raised = GROW['rules/grow.yaml'].replace(
+  ' }',
+  ', reviewers: { group: audit, approvals: 1, expires: 2h } }',
+)
+
 const review = ({ ...once }: typeof ONCE): typeof ONCE => ({
   ...once,
   'rules/once.yaml': once['rules/once.yaml'].replace('allow: Everybody may.', 'review: Somebody looks.'),
@@ -47,11 +64,13 @@ const without = (directory: string, who: string): string =>
     .filter((line) => !line.startsWith(`      ${who}: `))
     .join('\n')
 
-/** The second bundle rejects calls of high risk, reviews `once`, and has lost one of the leads. */
+/** The second bundle rejects calls of high risk, reviews `once`, raises `grow`, and has lost one of the leads. */
 export const BUNDLES = {
-  first: { ...ONCE, 'rules/open.yaml': OPEN, 'rules/pay.yaml': PAY, ...FIRST },
+  first: { ...ONCE, ...GROW, 'rules/open.yaml': OPEN, 'rules/pay.yaml': PAY, ...FIRST },
   second: {
     ...review(ONCE),
+    ...GROW,
+    'rules/grow.yaml': raised,
     'rules/open.yaml': OPEN,
     'rules/pay.yaml': reject(PAY),
     'routing.yaml': FIRST['routing.yaml'] ?? '',
@@ -128,7 +147,7 @@ export function groupsOf(bundle: Bundle, who: string): readonly string[] | undef
   return bundle === 'second' && who === 'eve' ? undefined : GROUPS[who]
 }
 
-export const TOOLS = ['t', 'hold', 'brief', 'bare', 'private', 'pay', 'once', 'nothing'] as const
+export const TOOLS = ['t', 'hold', 'brief', 'bare', 'private', 'pay', 'once', 'grow', 'nothing'] as const
 export type Tool = (typeof TOOLS)[number]
 
 export interface Pay {
@@ -153,6 +172,7 @@ function rulesFor(
   if (tool === 't' || tool === 'private') return ['allow', 'low', undefined]
   if (tool === 'once') return [bundle === 'first' ? 'allow' : 'review', 'low', undefined]
   if (tool === 'hold') return ['review', 'low', undefined]
+  if (tool === 'grow') return ['review', 'low', bundle === 'first' ? undefined : need('audit', 1, 2 * HOUR)]
   if (tool === 'brief') return ['review', 'low', need('desk', 1, MINUTE)]
   if (tool !== 'pay') return ['reject', 'low', undefined]
   if (amount === undefined || amount < 1) return undefined

@@ -70,6 +70,9 @@ export interface State {
   /** Calls that a limit held, and approvals that gave back their uses of a limit. */
   heldByLimit: number
   released: number
+  /** Threads that policy asks more of than before, and approvals that a reviewer took back. */
+  raised: number
+  takenBack: number
 }
 
 export const newState = (): State => ({
@@ -84,6 +87,8 @@ export const newState = (): State => ({
   filledByTime: 0,
   heldByLimit: 0,
   released: 0,
+  raised: 0,
+  takenBack: 0,
 })
 
 /**
@@ -91,7 +96,15 @@ export const newState = (): State => ({
  * It omits the bundle, which every call sets anew, and the order of entries in maps and sets.
  */
 export function fingerprint(state: State): string {
-  const { bundle: _, filledByTime: __, heldByLimit: ___, released: ____, ...lasting } = state
+  const {
+    bundle: _,
+    filledByTime: _a,
+    heldByLimit: _b,
+    released: _c,
+    raised: _d,
+    takenBack: _e,
+    ...lasting
+  } = state
   return JSON.stringify(lasting, (_key, value: unknown) => {
     if (value instanceof Map) return [...value].toSorted(([a], [b]) => inOrder(a, b))
     return value instanceof Set ? [...value].toSorted(inOrder) : value

@@ -104,7 +104,7 @@ class Game {
     const able = all.filter((one) => thread !== undefined && this.#model.obstacle(thread, one) === undefined)
     const voted = thread?.votes.at(-1)
     if (voted !== undefined && this.#dice.once(6)) return voted
-    if (this.#dice.once(10)) return { who: 'olga', via: this.#pick(VIAS) }
+    if (this.#dice.once(7)) return { who: 'olga', via: this.#pick(VIAS) }
     if (able.length === 0 || this.#dice.once(2)) return this.#pick(all)
     const one = this.#pick(able)
     return this.#dice.once(4) ? { who: one.who, via: 'key' } : one
@@ -209,11 +209,18 @@ class Game {
   async #vote(): Promise<void> {
     const [id, thread] = this.#thread()
     const caller = this.#caller(thread)
-    const drawn = this.#ballot(id, thread?.revision ?? 1)
-    // taking an approval back is not in the model: test/http/demand.test.ts has it
-    const voted = thread?.votes.some((one) => one.who === caller.who && one.revision === thread.revision)
-    const takesBack = drawn.decision === 'reject' && (voted === true || thread?.status === 'approved')
-    const ballot = takesBack ? { ...drawn, decision: 'approve' as const } : drawn
+    await this.#cast(caller, [id, thread], this.#ballot(id, thread?.revision ?? 1))
+    if (thread?.status !== 'approved' || !this.#dice.once(4)) return
+    const another = this.#dice.once(2) ? caller : this.#caller(thread)
+    await this.#cast(another, [id, thread], { decision: 'reject', revision: thread.revision })
+  }
+
+  async #cast(
+    caller: Caller,
+    [id, thread]: readonly [string, Thread | undefined],
+    ballot: Ballot,
+  ): Promise<void> {
+    const before = thread?.status
     const { tag, ...vote } = ballot
     const current = this.#tags.get(id)
     const named = { current, earlier: this.#tags.get(`${id} earlier`), weak: `W/${current}`, '*': '*' }
@@ -224,6 +231,7 @@ class Game {
     expect(answer.status < 400 ? undefined : answer.problem.code).toBe(refusal)
     if (refusal === undefined) this.#shown(caller, id, answer)
     this.seen.add(`vote ${refusal ?? thread.status}`)
+    if (refusal === undefined && before === 'approved') this.seen.add('approval taken back')
     if (refusal === undefined) this.seen.add(`vote by ${caller.via}`)
   }
 

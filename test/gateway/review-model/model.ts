@@ -218,14 +218,19 @@ export class ReviewModel {
   }
 
   /** Why the caller may not vote on the thread now; undefined when nothing is in the way. */
-  obstacle(thread: Thread, { who, via }: Caller): string | undefined {
-    if (thread.status !== 'pending_review' || this.#isExpired(thread) || thread.dead) return 'not_pending'
+  obstacle(thread: Thread, { who, via }: Caller, rejects = false): string | undefined {
+    // a rejection also takes back an approval, which no agent of this model uses
+    const isOpen = thread.status === 'pending_review' || (rejects && thread.status === 'approved')
+    if (!isOpen || this.#isExpired(thread) || thread.dead) return 'not_pending'
+    const needsSignIn = thread.interactive && via === 'key' && thread.status === 'pending_review'
+    if (rejects && this.#approvers(thread, () => true).includes(who))
+      return needsSignIn ? 'sign_in_required' : undefined
     const chairs = [...thread.need.seats.keys()]
     if (!chairs.some((group) => this.#fits(thread, group, who))) return 'not_eligible'
     if (AGENTS[thread.agent]?.owners.includes(who)) return 'self_review'
     if (thread.votes.some((one) => one.who === who && one.revision === thread.revision))
       return 'already_voted'
-    return thread.interactive && via === 'key' ? 'sign_in_required' : undefined
+    return needsSignIn ? 'sign_in_required' : undefined
   }
 
   whoCanVote(thread: Thread): string[] {
@@ -234,7 +239,7 @@ export class ReviewModel {
 
   /** The code of a refusal; undefined when the vote is counted. */
   vote(thread: Thread, caller: Caller, { decision, revision, tag }: Ballot): string | undefined {
-    const obstacle = this.obstacle(thread, caller)
+    const obstacle = this.obstacle(thread, caller, decision === 'reject')
     if (obstacle === 'not_pending') return obstacle
     if (revision === undefined && tag === undefined) return 'revision_required'
     if ((revision ?? thread.revision) !== thread.revision || (tag ?? 'current') !== 'current')
@@ -340,11 +345,11 @@ export class ReviewModel {
     return Math.max(this.#most(thread, rest, people), ...sitting)
   }
 
-  #approvers(thread: Thread): string[] {
+  #approvers(thread: Thread, counts = (who: string): boolean => this.groupsOf(who) !== undefined): string[] {
     return thread.votes
       .filter(({ revision, decision }) => revision === thread.revision && decision === 'approve')
-      .filter(({ who }) => this.groupsOf(who) !== undefined)
       .map(({ who }) => who)
+      .filter(counts)
   }
 
   #isFilled(thread: Thread): boolean {

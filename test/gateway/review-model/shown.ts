@@ -8,6 +8,7 @@ import type { Caller, Query, ReviewModel, Thread } from './model.ts'
 /** Events that all games together must meet, so that their agreement means something. */
 export const SEEN = [
   ...['approved', 'rejected', 'changes_requested', 'pending_review'].map((status) => `vote ${status}`),
+  'approval taken back',
   ...['vote', 'comment', 'reveal'].flatMap((act) => [`${act} by key`, `${act} by link`]),
   'reveal 200',
   'reveal 404',
@@ -65,12 +66,12 @@ export function expectedOf(model: ReviewModel, thread: Thread, caller: Caller): 
     who_can_vote: model.whoCanVote(thread).sort(),
     claim: model.claimant(thread),
     comments: thread.comments.map((one) => [one.who, one.via, one.text, one.revision]),
-    votes: thread.votes.map((one) => [
+    votes: thread.votes.map((one, i) => [
       one.who,
       one.via,
       one.decision,
       one.revision,
-      one.revision !== revision,
+      one.revision !== revision || thread.votes.slice(i + 1).some(({ who }) => who === one.who),
     ]),
     given: status === 'pending_review' ? model.given(thread) : DECIDED,
     interactive,

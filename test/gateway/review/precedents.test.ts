@@ -87,6 +87,72 @@ describe('GET threads/{id}/precedents', () => {
   })
 })
 
+describe('rejections in GET threads/{id}/precedents', () => {
+  const rejectionsOf = async (thread: string, by: Reviewer = ann) =>
+    (await by.call<Precedents>('GET', `threads/${thread}/precedents`)).body.rejections
+  const rejected = async (payload: Record<string, unknown>, tool_name = 'pay') => {
+    const { thread } = await held(bot, { tool_name, payload })
+    await ann.vote(thread, { decision: 'reject', revision: 1, comment: 'unknown account' })
+    return thread
+  }
+
+  it('200 with the rejection of an equal call, and of one with one cent more, of any agent', async () => {
+    const no = await rejected({ amount: 7_000, to: 'acct', pin: '1' })
+    const other = await world.agent('other')
+    const differsOf = async (payload: Record<string, unknown>) => {
+      const found = await rejectionsOf((await held(other, { payload })).thread)
+      return found.filter(({ thread_id }) => thread_id === no).map(({ differs }) => differs)
+    }
+    expect(await differsOf({ amount: 7_000, to: 'acct', pin: '1' })).toEqual([[]])
+    expect(await differsOf({ amount: 7_001, to: 'acct', pin: '1' })).toEqual([['payload.amount']])
+    expect(await differsOf({ amount: 7_001, to: 'acct' })).toEqual([])
+    expect(await differsOf({ amount: 7_001, to: 'acct', pin: '1', secret: 's' })).toEqual([
+      ['payload.amount', 'payload.secret'],
+    ])
+    expect(await differsOf({ amount: 7_001, to: 'else', pin: '2' })).toEqual([])
+    const [first] = await rejectionsOf((await held(other, { payload: { amount: 7_000, to: 'acct' } })).thread)
+    expect(first).toMatchObject({
+      agent: 'bot',
+      reviewer: 'ann',
+      name: 'Ann Ash',
+      comment: 'unknown account',
+    })
+  })
+
+  it('200 without a word of whether hidden values are equal', async () => {
+    const no = await rejected({ amount: 8_000, to: 'h', secret: 'x' })
+    for (const secret of ['x', 'y']) {
+      const { thread } = await held(bot, { payload: { amount: 8_000, to: 'h', secret } })
+      const [hidden] = await rejectionsOf(thread, page)
+      expect(hidden).toMatchObject({ thread_id: no, differs: [] })
+      const [plain] = await rejectionsOf(thread)
+      expect(plain?.differs).toEqual(secret === 'x' ? [] : ['payload.secret'])
+    }
+  })
+
+  it('200 without approved calls, changes asked for, and calls that share no readable value', async () => {
+    await approved(bot, ann, { payload: { amount: 9_000, to: 'fine' } })
+    const { thread: asked } = await held(bot, { payload: { amount: 9_000, to: 'fine' } })
+    await ann.vote(asked, { decision: 'request_changes', revision: 1, comment: 'why' })
+    await rejected({ secret: 'only', amount: 9_100 })
+    const { thread } = await held(bot, { payload: { amount: 9_000, to: 'fine' } })
+    expect(await rejectionsOf(thread)).toEqual([])
+    const one = await held(bot, { payload: { secret: 'only', amount: 9_101 } })
+    expect(await rejectionsOf(one.thread, page)).toEqual([])
+  })
+
+  it('200 with a rejected command whose files differ', async () => {
+    const command = (sha256: string) => ({
+      amount: 1,
+      command: 'sh deploy.sh',
+      files: [{ path: 'deploy.sh', real: '/w/deploy.sh', sha256, size: 3 }],
+    })
+    const no = await rejected(command('a'.repeat(64)), 'hold')
+    const { thread } = await held(bot, { tool_name: 'hold', payload: command('b'.repeat(64)) })
+    expect(await rejectionsOf(thread)).toMatchObject([{ thread_id: no, differs: [] }])
+  })
+})
+
 describe('GET threads?voted=me', () => {
   it('200 with the threads of the own votes, latest vote first, and what became of them', async () => {
     const cat = await world.reviewer('cat')

@@ -118,15 +118,33 @@ describe('requests on one connection', () => {
     expect(statuses(text)).toEqual([200, 200, 404, 200, 200, 200, 415])
   })
 
-  it('more than eight waiting requests end the connection', async () => {
+  it('more than eight waiting requests are answered, the ninth of them with 429, and end the connection', async () => {
     const { thread } = await held(bot)
     const { socket, text, ended } = open(world)
-    socket.write(poll(thread, 'Prefer: wait=50\r\n') + get('/livez').repeat(LIMITS.PIPELINED + 1))
+    const before = (await world.allEvidence()).length
+    socket.write(poll(thread, 'Prefer: wait=50\r\n') + propose().repeat(LIMITS.PIPELINED + 12))
+    await until(() => world.watches > 0)
+    // the gateway reads no later request either
+    socket.write(propose().repeat(500))
+    await ann.approve(thread)
     await ended
-    expect(text()).toBe('')
+    expect(statuses(text())).toEqual([...Array.from({ length: LIMITS.PIPELINED + 1 }, () => 200), 429])
+    expect(text()).toMatch(/429[^]*"code":"rate_limited"/)
+    const proposed = (await world.allEvidence())
+      .slice(before)
+      .filter(({ record }) => record.task_id === 'behind')
+    expect(proposed).toHaveLength(LIMITS.PIPELINED)
+    await until(async () => (await inFlight()) === 0)
+  })
+
+  it('more than eight waiting requests leave nothing when the caller disconnects', async () => {
+    const { thread } = await held(bot)
+    const { socket } = open(world)
+    socket.write(poll(thread, 'Prefer: wait=50\r\n') + get('/livez').repeat(LIMITS.PIPELINED + 12))
+    await until(() => world.watches > 0)
+    socket.destroy()
     await until(() => world.watches === 0)
     await until(async () => (await inFlight()) === 0)
-    socket.destroy()
   })
 
   it('a request that waited begins in a turn of its own, and one turn begins sixteen of all connections', async () => {

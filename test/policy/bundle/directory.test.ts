@@ -286,6 +286,17 @@ describe('the child process', () => {
       )
   })
 
+  it('loads files that are in no directory', async () => {
+    const texts = Object.entries(bundle()).map(([path, text]) => ({ path, text }))
+    const [here, there] = [
+      await loadBundle(dirWith(bundle())),
+      await loadBundleInChild('nowhere', { childUrl: CHILD, texts }),
+    ]
+    expect([here.ok && here.snapshot.revision]).toEqual([there.ok && there.snapshot.revision])
+    const broken = texts.map((one) => ({ ...one, text: `${one.text}no_such_key: 1\n` }))
+    expect((await loadBundleInChild('nowhere', { childUrl: CHILD, texts: broken })).ok).toBe(false)
+  })
+
   it('reports the same diagnostics as this process', async () => {
     const dir = dirWith(bundle({ 'rules/pay.yaml': 'tool: pya\nrules: []\n' }))
     expect(await loadBundleInChild(dir, { childUrl: CHILD })).toEqual(await loadBundle(dir))

@@ -456,10 +456,12 @@ describe('data that is damaged (F06)', () => {
     const [path, other] = [await writtenStore(), await writtenStore()]
     copyFileSync(join(other, DATA), join(path, DATA))
     await expect(openEmbeddedStore({ path })).rejects.toThrow('belongs to another store')
-    writeFileSync(join(other, 'store.json'), '{"format":1')
+    writeFileSync(join(other, 'store.json'), '{"format":"countersign/3"')
     await expect(openEmbeddedStore({ path: other })).rejects.toThrow('store.json is damaged')
-    writeFileSync(join(other, 'store.json'), '{"format":2,"store":"x"}')
-    await expect(openEmbeddedStore({ path: other })).rejects.toThrow('format 2')
+    for (const format of [1, 'countersign/4']) {
+      writeFileSync(join(other, 'store.json'), JSON.stringify({ format, store: 'x' }))
+      await expect(openEmbeddedStore({ path: other })).rejects.toThrow(`has the format \`${format}\``)
+    }
   })
 
   it('finishes a start that was interrupted before the marker was written', async () => {

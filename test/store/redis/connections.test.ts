@@ -1,6 +1,11 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
+import { redisOptions } from '../../../src/app/store.ts'
+import { loadConfig } from '../../../src/settings/config.ts'
 import { parseRedisAddress } from '../../../src/store/redis/address.ts'
 import { keySpace } from '../../../src/store/redis/keys.ts'
 import { slotOf } from '../../../src/store/redis/slots.ts'
@@ -65,6 +70,38 @@ describe('a cluster node that loses a slot during a watch', () => {
       expect(await store.get(staying, 'thread', 'x')).toBeUndefined()
       await pause(20)
     }
+  })
+})
+
+describe('a password in a file', () => {
+  it('is read for each new connection, also after it could not be read', async () => {
+    const server = await startRedis()
+    endings.push(() => server.dispose())
+    const directory = mkdtempSync(join(tmpdir(), 'countersign-password-'))
+    endings.push(async () => rmSync(directory, { recursive: true }))
+    const file = join(directory, 'password')
+    writeFileSync(file, 'old\n')
+    await server.ask('ACL', 'SETUSER', 'gate', 'on', '>old', '~*', '&*', '+@all')
+    const { config } = loadConfig({
+      args: ['--store', server.url, '--store-username', 'gate'],
+      env: { COUNTERSIGN_STORE_PASSWORD_FILE: file },
+      parseYaml: () => ({}),
+    })
+    const store = await openRedisStore({ ...redisOptions(config), callMs: 1_000 })
+    endings.push(() => store.close())
+    const drop = () => server.ask('CLIENT', 'KILL', 'USER', 'gate')
+    const works = () =>
+      eventually(async () => (await store.get('t', 'thread', 'a').catch(() => 'no')) === undefined)
+    for (const type of ['>new', '<old']) await server.ask('ACL', 'SETUSER', 'gate', type)
+    await works()
+    writeFileSync(file, 'new\n')
+    await drop()
+    await works()
+    rmSync(file)
+    await drop()
+    await expect(store.get('t', 'thread', 'a')).rejects.toThrow()
+    writeFileSync(file, 'new')
+    await works()
   })
 })
 

@@ -30,19 +30,42 @@ describe('the redis store against the model', () => {
   })
 })
 
-describe('a store of a later version', () => {
-  it('is neither opened, read as a whole, nor restored into, because its keys may differ in meaning', async () => {
+describe('a store of another format', () => {
+  it('gets the mark of its format before its first key', async () => {
     await server.ask('FLUSHALL')
+    const address = parseRedisAddress(server.url)
+    await (await openRedisArchive({ address })).close()
+    expect(await server.ask('DBSIZE')).toBe('0')
+    const both = await Promise.all([openRedisStore({ address }), openRedisStore({ address })])
+    for (const store of both) await store.close()
+    expect(await server.ask('GET', 'cs:format')).toBe('countersign/3')
+    await (await openRedisStore({ address, deployment: 'test' })).close()
+    expect(await server.ask('GET', 'cs-test:format')).toBe('countersign/3')
+  })
+
+  it('is refused when it has keys without a mark', async () => {
+    await server.ask('FLUSHALL')
+    await server.ask('HSET', 'cs:{acme}:h', 'n', '1')
     const options = { address: parseRedisAddress(server.url) }
-    await server.ask('SET', 'cs:format', '1')
-    await (await openRedisStore(options)).close()
-    await (await openRedisArchive(options)).close()
-    await server.ask('SET', 'cs:format', '2')
     const refused =
-      /^the store has another format \(`cs:format`\), this version reads format 1: start the version that wrote it/
+      /^the store names no format, and this program reads `countersign\/3` only: use the version/
     await expect(openRedisStore(options)).rejects.toThrow(refused)
     await expect(openRedisArchive(options)).rejects.toThrow(refused)
     await expect(openRedisRestore(options)).rejects.toThrow('already')
+    expect(await server.ask('DBSIZE')).toBe('1')
+  })
+
+  it('is neither opened, read as a whole, nor restored into, because its keys may differ in meaning', async () => {
+    await server.ask('FLUSHALL')
+    const options = { address: parseRedisAddress(server.url) }
+    await server.ask('SET', 'cs:format', 'countersign/3')
+    await (await openRedisStore(options)).close()
+    await (await openRedisArchive(options)).close()
+    await server.ask('SET', 'cs:format', 'countersign/4')
+    const refused = /^the store has the format `countersign\/4`, and this program reads `countersign\/3` only/
+    await expect(openRedisStore(options)).rejects.toThrow(refused)
+    await expect(openRedisArchive(options)).rejects.toThrow(refused)
+    await expect(openRedisRestore(options)).rejects.toThrow(refused)
     expect(await server.ask('DBSIZE')).toBe('1')
   })
 })
