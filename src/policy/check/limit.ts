@@ -1,4 +1,5 @@
 import { type JsonValue, isObject } from '../../contract/json.ts'
+import { listOfObjects } from './indexes.ts'
 import type { MatchContext } from './match.ts'
 import { checkPayloadField, reportFieldProblem } from './path.ts'
 import { checkFunction } from './types.ts'
@@ -176,6 +177,11 @@ function checkField(
     return reportFieldProblem(context, doc, hint === undefined ? field : { ...field, hint })
   }
   checkPayloadField(context, field, { at: doc, presence: false })
+  const list = listOfObjects(context, field)
+  if (list !== undefined) {
+    const message = `\`${field.name}\` reads one entry of \`${list}\`, so the limit does not see the others`
+    context.reader.report('entry-by-index', doc, message, 'let the tool send the value in a field of its own')
+  }
   checkFunction(context, field, doc)
   return field
 }

@@ -17,7 +17,7 @@ import { propertyNames, sameValueParts } from '../schema/part.ts'
 import type { Reader } from '../yaml/shape.ts'
 import type { ToolContract } from '../language/snapshot.ts'
 import type { Mark } from '../yaml/source.ts'
-import { canBePresent, type Values } from '../schema/possible.ts'
+import { canBePresent, holdsObjects, type Values } from '../schema/possible.ts'
 import { describeKinds } from '../schema/possible-words.ts'
 
 /** The contracts and fields that a payload path is checked against. */
@@ -108,6 +108,8 @@ function hintFor(context: PathContext, tool: ToolContract, { path }: FieldIr): s
   const kinds = `\`${payloadName(parent)}\` is ${describeKinds(values)}`
   if (typeof step === 'number')
     return values.lists ? `${kinds} of at most ${values.lists.max} entries` : kinds
+  if (values.lists && holdsObjects(values.lists.element()))
+    return `${kinds}: a test does not reach into its entries`
   return values.lists ? `${kinds}: test it with \`some\`, or write \`${payloadName(parent)}[0]\`` : kinds
 }
 

@@ -1,4 +1,5 @@
 import { riskAbove, VERDICTS, type Risk, type Verdict } from '../../domain/decision.ts'
+import { checkIndexes } from './indexes.ts'
 import { checkMatch, type MatchContext } from './match.ts'
 import { checkReviewers, type GroupUse } from './routing.ts'
 import { checkId, checkReason, type RuleContext, type World } from './rule-context.ts'
@@ -44,6 +45,13 @@ export function checkRule(
   const mode = shadow || own ? 'shadow' : 'enforced'
   const when = given(keys.when, (at) => checkMatch(context, at))
   const unless = given(keys.unless, (at) => checkMatch(context, at))
+  checkIndexes(context, {
+    nodes: [when, unless],
+    passing: [
+      ...(ruling?.verdict === 'allow' ? [{ node: when, at: keys.when }] : []),
+      { node: unless, at: keys.unless },
+    ],
+  })
   const risk = given(keys.risk, (at) => checkRisk(reader, at, { world, verdict: ruling?.verdict }))
   const reviewers = given(keys.reviewers, (at) =>
     checkPeople(reader, at, { groups, verdict: ruling?.verdict }),

@@ -82,6 +82,10 @@ export function canBePresent(values: Values): boolean {
   return values.null || hasReadable(values)
 }
 
+/** Returns true for objects only. A rule may expect text of a value that may be anything. */
+export const holdsObjects = ({ objects, texts, numbers }: Values): boolean =>
+  objects && texts === undefined && numbers === undefined
+
 /** Returns true when a value other than null is possible. */
 export function hasReadable({ objects, booleans, numbers, texts, lists }: Values): boolean {
   return objects || booleans.length > 0 || numbers !== undefined || texts !== undefined || lists !== undefined

@@ -13,7 +13,7 @@ const pair = (when: string): string => `rules:
 async function irOf(files: Files) {
   const prepared = await prepareBundle(Object.entries(files).map(([path, text]) => ({ path, text })))
   if (!prepared.ok) throw new Error(JSON.stringify(prepared.diagnostics))
-  return prepared.ir.ruleFiles.map(({ rules }) => rules.map(({ line: _, ...rule }) => rule))
+  return prepared.ir.ruleFiles.map(({ rules }) => rules.map((rule) => ({ ...rule, line: 0 })))
 }
 
 describe('a condition with a name', () => {
