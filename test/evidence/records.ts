@@ -76,7 +76,11 @@ export const revised = (requirement: JsonValue = ASKED, parts: Parts = {}): Json
     details: { ...judged('review'), requirement, ...parts.details },
   })
 export const voted = (by: string, decision = 'approve', parts: Parts = {}): JsonObject =>
-  record('vote.cast', { by, ...parts, details: { decision, digest: 'd', via: 'key', ...parts.details } })
+  record('vote.cast', {
+    by,
+    ...parts,
+    details: { decision, digest: 'd', via: 'key', displayed: 'none', ...parts.details },
+  })
 export const approved = (by: string, voters: string[], parts: Parts = {}): JsonObject =>
   record('review.approved', {
     by,

@@ -1710,7 +1710,7 @@ describe('an impossible history', () => {
     const other = record('vote.cast', {
       by: BEN,
       thread_id: 'other',
-      details: { decision: 'reject', digest: 'd', via: 'key' },
+      details: { decision: 'reject', digest: 'd', via: 'key', displayed: 'none' },
     })
     const cut = [...KEYS, pending(ASKED, { thread_id: 'other' }), other, ...REDEEMED]
     expect(faultsIn(cut)).toEqual([

@@ -147,7 +147,7 @@ describe('the log', () => {
         rules: ['r'],
       },
     })
-    const details = { decision: 'approve', digest: 'd', via: 'key' } as const
+    const details = { decision: 'approve', digest: 'd', displayed: 'none', via: 'key' } as const
     const disclosed = { comment: 'private words' }
     logEvidence(log, { ...record, type: 'vote.cast', details, disclosed })
     expect(text()).not.toContain('decision.allowed')

@@ -74,8 +74,9 @@ export const REVIEWS = {
       commented: optional(flag('`true`: the vote has a comment')),
       decision: oneOf(['approve', 'reject', 'request_changes'], 'the vote'),
       digest: text('digest of the revision that the reviewer saw'),
-      displayed: optional(
-        oneOf(['all', 'some', 'none'], 'how many of the parts that the level requires were on the screen'),
+      displayed: oneOf(
+        ['all', 'some', 'none'],
+        'how many of the parts that the level requires were on the screen',
       ),
       groups: optional(texts('groups of the reviewer, from the identity provider')),
       via,

@@ -22,7 +22,7 @@ interface VoteCast {
   readonly via: string
   readonly commented?: boolean | undefined
   readonly groups?: readonly string[] | undefined
-  readonly displayed?: 'all' | 'some' | 'none' | undefined
+  readonly displayed: 'all' | 'some' | 'none'
 }
 
 const ENDED_BY = {
@@ -95,7 +95,7 @@ function requireDisplayed(
   { requirement, revision, risk: level, shown }: LedgerThread,
   { details, disclosed = {}, thread: thread_id = '' }: ReadEvent<VoteCast>,
 ): void {
-  const { displayed = 'none', decision, digest: revision_digest } = details
+  const { displayed, decision, digest: revision_digest } = details
   const isNeeded = requirement.require_displayed === true && decision === 'approve'
   requireThat(!isNeeded || displayed === 'all', 'not all was displayed, although its level requires it')
   const { display } = disclosed
