@@ -14,6 +14,7 @@ import { createServer as createTlsServer } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { FORMAT } from '../../src/domain/format.ts'
 import { certificateFinding } from '../../src/cli/operate/doctor/certificates.ts'
 import { authorityFinding } from '../../src/cli/operate/doctor/files.ts'
 import { judgeRetention } from '../../src/cli/operate/doctor/retention.ts'
@@ -676,7 +677,7 @@ describe('countersign doctor, on Redis', () => {
     const behind = await startRedis()
     servers.push(behind)
     const { head } = keySpace().of(SYSTEM)
-    await behind.ask('HSET', head, 't', String(Date.now()))
+    await behind.ask('HSET', head, 'v', FORMAT, 't', String(Date.now()))
     expect(await wrong(['--store', behind.url])).toEqual([0, []])
     await behind.ask('HSET', head, 't', String(Date.now() + 3_600_000))
     expect(await wrong(['--store', behind.url])).toEqual([
@@ -695,7 +696,14 @@ describe('countersign doctor, on Redis', () => {
     const tenants = keySpace().of(SYSTEM).index(TENANTS_INDEX)
     for (const [i, tenant] of ['acme', 'globex', 'initech'].entries()) {
       await behind.ask('ZADD', tenants, '0', tenant)
-      await behind.ask('HSET', keySpace().of(tenant).head, 't', String(Date.now() + i * 3_600_000))
+      await behind.ask(
+        'HSET',
+        keySpace().of(tenant).head,
+        'v',
+        FORMAT,
+        't',
+        String(Date.now() + i * 3_600_000),
+      )
     }
     expect(await wrong(['--store', behind.url])).toEqual([
       3,

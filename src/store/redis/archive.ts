@@ -7,7 +7,7 @@ import {
   StoreMoved,
   WrongPlace,
 } from '../archive.ts'
-import { connectRedis, type RedisOptions, refuseForeign } from './connect.ts'
+import { connectRedis, type RedisOptions, refuseUnfinished } from './connect.ts'
 import { dumpPartition, keysLike } from './dump.ts'
 import { type KeySpace, keySpace, readKey } from './keys.ts'
 import { connected, type Connection } from './connection.ts'
@@ -24,7 +24,7 @@ import { StoreUnavailable } from '../store.ts'
 export async function openRedisArchive(options: RedisOptions): Promise<RedisArchive> {
   const { topology } = await connectRedis(options)
   try {
-    await refuseForeign(topology, options, { marks: false })
+    await refuseUnfinished(topology, options)
   } catch (error) {
     topology.close()
     throw error

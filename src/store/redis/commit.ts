@@ -1,3 +1,4 @@
+import { otherFormat } from '../../domain/format.ts'
 import { encodeMember, lineOf, type PartitionKeys } from './keys.ts'
 import type { Commit, CommitResult, Guard, Write } from '../store.ts'
 
@@ -45,10 +46,12 @@ export function commitArguments(
   return { keys: keys.all, args }
 }
 
+/** @throws Error of one sentence for a partition of another format */
 export function readCommitReply(reply: unknown, { events }: Pick<Commit, 'events'>): CommitReply {
   const [status, ...rest] = reply as [string, ...unknown[]]
   if (status === 'late') return { ok: false, reason: 'late' }
   if (status === 'guard') return { ok: false, reason: 'guard', failed: rest.map(Number) }
+  if (status === 'format') throw new Error(otherFormat('the store', rest[0] === '' ? null : String(rest[0])))
   const first = Number(rest[0])
   return {
     ok: true,

@@ -1,10 +1,7 @@
 import type { ClockSources } from '../clock.ts'
 import type { Password, RedisAddress } from './address.ts'
 import { createCalls } from './calls.ts'
-import { FORMAT, otherFormat } from '../../domain/format.ts'
-import { connected } from './connection.ts'
-import { keysLike } from './dump.ts'
-import { type KeySpace, keySpace } from './keys.ts'
+import { keySpace } from './keys.ts'
 import { durabilityOf, inOneSentence, problemsOf, type Wanted } from './settings.ts'
 import { createTopology, type Topology } from './topology.ts'
 import { type Durability, STORE_LIMITS, StoreUnavailable } from '../store.ts'
@@ -82,39 +79,13 @@ export async function connectRedis(
   return { topology, durability: weakest }
 }
 
-/**
- * Refuses an incomplete store, and keys without the mark of this format. With `marks`, an empty
- * place gets the mark.
- *
- * @throws StoreUnavailable while a restore is incomplete; an Error with a one-sentence message for another format
- */
-export async function refuseForeign(
+/** Refuses an incomplete store. @throws StoreUnavailable while a restore is incomplete */
+export async function refuseUnfinished(
   topology: Topology,
   { callMs, deployment }: RedisOptions,
-  { marks }: { readonly marks: boolean },
 ): Promise<void> {
-  const calls = createCalls(topology)
-  const space = keySpace(deployment)
-  const ask = async (key: string, ...args: string[]): Promise<unknown> => {
-    const ms = callMs ?? STORE_LIMITS.callMs
-    return (await calls.run({ key, args, reads: args[0] === 'GET', ms })).reply
-  }
-  if ((await ask(space.restoring, 'GET', space.restoring)) !== null)
+  const key = keySpace(deployment).restoring
+  const call = { key, args: ['GET', key], reads: true, ms: callMs ?? STORE_LIMITS.callMs }
+  if ((await createCalls(topology).run(call)).reply !== null)
     throw new StoreUnavailable('a restore into this store is under way, or was broken off: complete it first')
-  const format = async (): Promise<string | null> =>
-    (await ask(space.format, 'GET', space.format)) as string | null
-  if ((await format()) === FORMAT) return
-  if (!(await hasKeys(topology, space))) {
-    if (marks) await ask(space.format, 'SET', space.format, FORMAT, 'NX')
-    return
-  }
-  // another gateway may have marked the place, and written, since the first look
-  const found = await format()
-  if (found !== FORMAT) throw new Error(otherFormat('the store', found))
-}
-
-async function hasKeys(topology: Topology, { all }: KeySpace): Promise<boolean> {
-  for (const peer of topology.peers())
-    for await (const keys of keysLike(connected(peer), all)) if (keys.length > 0) return true
-  return false
 }

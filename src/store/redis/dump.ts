@@ -8,6 +8,7 @@ import {
   type PartitionKeys,
   readKey,
 } from './keys.ts'
+import { FORMAT, otherFormat } from '../../domain/format.ts'
 import type { Connection } from './connection.ts'
 import { sortedKeys } from './sorted-keys.ts'
 
@@ -47,9 +48,11 @@ export async function* dumpPartition(
   }
 }
 
-/** The numbers of the first and the last event. */
+/** The numbers of the first and the last event. @throws Error of one sentence for a partition of another format */
 export async function endsOf(connection: Connection, head: string): Promise<Ends> {
-  const [first, last] = (await connection.sendCommand(['HMGET', head, 'f', 'n'])) as (string | null)[]
+  const fields = await connection.sendCommand(['HMGET', head, 'f', 'n', 't', 'v'])
+  const [first, last, time, mark = null] = fields as (string | null)[]
+  if (time !== null && mark !== FORMAT) throw new Error(otherFormat('the store', mark))
   return { first: Number(first ?? 1), last: Number(last ?? 0) }
 }
 

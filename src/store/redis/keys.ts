@@ -3,7 +3,8 @@
  * them together:
  *
  *     cs:{<partition>}:h               hash: n last event number, f first one that is kept (S22),
- *                                      t latest time in ms, g generation, w barrier
+ *                                      t latest time in ms, g generation, w barrier,
+ *                                      v the mark of the format (src/domain/format.ts)
  *     cs:{<partition>}:e               stream of events; the id of an event is its number
  *     cs:{<partition>}:d               stream of disclosures, each with the id of its event (S21)
  *     cs:{<partition>}:r:<type>:<id>   a record, a string: `<revision> <commit id>\n<body>`
@@ -13,7 +14,6 @@
  * A restore changes the generation. Other keys and channels:
  *
  * - `cs:restoring`, a key while a restore is incomplete.
- * - `cs:format`, the mark of the format (src/domain/format.ts), which the first start writes.
  * - `cs:{<partition>}:w`, the channel of every commit.
  * - `cs:{<partition>}:w:<type>:<id>`, the channel of commits that wrote the record.
  *
@@ -79,8 +79,6 @@ export interface KeySpace {
    * value is the id of the restore.
    */
   readonly restoring: string
-  /** The key of the mark, which is written before any other. */
-  readonly format: string
   /** The scan patterns of all keys, and of the heads of all partitions. */
   readonly all: string
   readonly heads: string
@@ -108,7 +106,6 @@ export function keySpace(deployment?: string): KeySpace {
       return keys
     },
     restoring: `${prefix}:restoring`,
-    format: `${prefix}:format`,
     all: `${prefix}:*`,
     heads: `${prefix}:{*}:h`,
     within: (partition) => `${start(partition).replace(/[\\*?[\]^-]/g, '\\$&')}*`,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type StoredEntry, type StoreRestore, WrongPlace } from '../archive.ts'
-import { FORMAT, otherFormat } from '../../domain/format.ts'
+import { FORMAT } from '../../domain/format.ts'
 import { orUnavailable, RedisArchive } from './archive.ts'
 import { connected } from './connection.ts'
 import { keysLike } from './dump.ts'
@@ -78,7 +78,6 @@ class RedisRestore extends RedisArchive implements StoreRestore {
     }
     try {
       await this.#refuseStore()
-      await this.#place(this.keys.format).sendCommand(['SET', this.keys.format, FORMAT])
     } catch (error) {
       await this.#removeMarker()
       throw error
@@ -110,7 +109,7 @@ class RedisRestore extends RedisArchive implements StoreRestore {
         ...(last === 0 ? [] : ['n', String(last)]),
         ...(first === 1 ? [] : ['f', String(first)]),
       ]
-      const fields = ['t', String(time), 'g', this.#id, ...numbers]
+      const fields = ['t', String(time), 'g', this.#id, 'v', FORMAT, ...numbers]
       await this.connectionOf(partition).sendCommand(['HSET', this.keys.of(partition).head, ...fields])
     }
     await this.#confirm()
@@ -194,20 +193,13 @@ class RedisRestore extends RedisArchive implements StoreRestore {
   }
 
   #markerServer(): Connection {
-    return this.#place(this.keys.restoring)
-  }
-
-  #place(key: string): Connection {
-    return connected(this.#topology.peerOf(key))
+    return connected(this.#topology.peerOf(this.keys.restoring))
   }
 
   async #refuseStore(): Promise<void> {
-    const answer = await this.#place(this.keys.format).sendCommand(['GET', this.keys.format])
-    const found = answer as string | null
-    if (found !== null && found !== FORMAT) throw new WrongPlace(otherFormat('the store', found))
     for (const connection of this.connections())
       for await (const keys of keysLike(connection, this.keys.all))
-        if (keys.some((key) => key !== this.keys.restoring && key !== this.keys.format))
+        if (keys.some((key) => key !== this.keys.restoring))
           throw new WrongPlace('there is a store in this Redis already: restore into an empty one')
   }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { FORMAT } from '../../domain/format.ts'
 import { TIMES_WHAT_IS_LEFT } from '../../domain/limit-window.ts'
 
 /*
@@ -54,6 +55,7 @@ end
  * Returns one of these; positions start at 0:
  *
  *     {'late'}
+ *     {'format', the mark of the head or ''}
  *     {'guard', position...}
  *     {'ok', first number or 0, epoch or ''}
  *
@@ -62,7 +64,8 @@ end
 const COMMIT = `${WRITES}${PRELUDE}
 local function int(x) return string.format('%.0f', x) end
 local head = KEYS[1]
-local seen = call('HMGET', head, 't', 'n')
+local seen = call('HMGET', head, 't', 'n', 'v')
+if seen[1] and seen[3] ~= '${FORMAT}' then return {'format', seen[3] or ''} end
 local now = num(ARGV[8])
 if now == nil then
   local t = call('TIME')
@@ -239,6 +242,7 @@ while ARGV[i] do
   end
 end
 if limits then limits.write() end
+if not seen[1] then call('HSET', head, 'v', '${FORMAT}') end
 if last > 0 then call('HSET', head, 'n', int(last), 't', int(now)) else call('HSET', head, 't', int(now)) end
 redis.pcall('SPUBLISH', ARGV[5], '')
 return {'ok', first, ARGV[4] == '1' and epoch(head) or ''}

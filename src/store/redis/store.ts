@@ -13,7 +13,7 @@ import { type Clock, jumpReason } from '../clock.ts'
 import { type Answer, type Calls, createCalls, scriptArguments } from './calls.ts'
 import { type Confirmations, createConfirmations } from './replication-wait.ts'
 import { commitArguments, readCommitReply } from './commit.ts'
-import { connectRedis, type RedisOptions, refuseForeign } from './connect.ts'
+import { connectRedis, type RedisOptions, refuseUnfinished } from './connect.ts'
 import { encodeMember, type KeySpace, keySpace } from './keys.ts'
 import { readDisclosures, readEntries, readEvents, readRecord, readWindow } from './replies.ts'
 import { type Script, SCRIPTS } from './scripts.ts'
@@ -53,7 +53,7 @@ export async function openRedisStore(options: RedisOptions): Promise<Store> {
   let changed = (): void => undefined
   const { topology, durability } = await connectRedis(options, () => changed())
   try {
-    await refuseForeign(topology, options, { marks: true })
+    await refuseUnfinished(topology, options)
   } catch (error) {
     topology.close()
     throw error

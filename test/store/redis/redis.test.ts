@@ -6,6 +6,7 @@ import { openRedisRestore } from '../../../src/store/redis/restore.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type RedisServer, startRedis } from '../../redis/server.ts'
 import { openedEmpty } from '../../redis/opened.ts'
+import { commitOf } from '../commit-of.ts'
 import { storeConformance } from '../conformance.ts'
 import { compareWithModel } from '../differential.ts'
 
@@ -31,41 +32,31 @@ describe('the redis store against the model', () => {
 })
 
 describe('a store of another format', () => {
-  it('gets the mark of its format before its first key', async () => {
+  const HEAD = 'cs:{acme}:h'
+  const commit = async (store: Store) => store.commit('acme', commitOf(store, { events: ['e'] }))
+
+  it('has a mark in each partition from its first commit on', async () => {
     await server.ask('FLUSHALL')
-    const address = parseRedisAddress(server.url)
-    await (await openRedisArchive({ address })).close()
-    expect(await server.ask('DBSIZE')).toBe('0')
-    const both = await Promise.all([openRedisStore({ address }), openRedisStore({ address })])
-    for (const store of both) await store.close()
-    expect(await server.ask('GET', 'cs:format')).toBe('countersign/3')
-    await (await openRedisStore({ address, deployment: 'test' })).close()
-    expect(await server.ask('GET', 'cs-test:format')).toBe('countersign/3')
+    const store = await open()
+    expect(await commit(store)).toMatchObject({ ok: true })
+    expect(await server.ask('HGET', HEAD, 'v')).toBe('countersign/3')
+    expect(await commit(store)).toMatchObject({ ok: true })
+    await store.close()
   })
 
-  it('is refused when it has keys without a mark', async () => {
+  it.each([
+    ['no mark', 'names no format', []],
+    ['another mark', 'has the format `countersign/4`', ['v', 'countersign/4']],
+  ])('is neither written, read as a whole, nor restored into: %s', async (_, said, mark) => {
     await server.ask('FLUSHALL')
-    await server.ask('HSET', 'cs:{acme}:h', 'n', '1')
     const options = { address: parseRedisAddress(server.url) }
-    const refused =
-      /^the store names no format, and this program reads `countersign\/3` only: use the version/
-    await expect(openRedisStore(options)).rejects.toThrow(refused)
-    await expect(openRedisArchive(options)).rejects.toThrow(refused)
+    await server.ask('HSET', HEAD, 'n', '1', 't', '1', ...mark)
+    const refused = `the store ${said}, and this program reads \`countersign/3\` only: use the version that wrote it`
+    const [store, archive] = [await open(), await openRedisArchive(options)]
+    await expect(commit(store)).rejects.toThrow(refused)
+    await expect(archive.dump('acme').next()).rejects.toThrow(refused)
     await expect(openRedisRestore(options)).rejects.toThrow('already')
-    expect(await server.ask('DBSIZE')).toBe('1')
-  })
-
-  it('is neither opened, read as a whole, nor restored into, because its keys may differ in meaning', async () => {
-    await server.ask('FLUSHALL')
-    const options = { address: parseRedisAddress(server.url) }
-    await server.ask('SET', 'cs:format', 'countersign/3')
-    await (await openRedisStore(options)).close()
-    await (await openRedisArchive(options)).close()
-    await server.ask('SET', 'cs:format', 'countersign/4')
-    const refused = /^the store has the format `countersign\/4`, and this program reads `countersign\/3` only/
-    await expect(openRedisStore(options)).rejects.toThrow(refused)
-    await expect(openRedisArchive(options)).rejects.toThrow(refused)
-    await expect(openRedisRestore(options)).rejects.toThrow(refused)
-    expect(await server.ask('DBSIZE')).toBe('1')
+    await Promise.all([store.close(), archive.close()])
+    expect([await server.ask('DBSIZE'), await server.ask('HGET', HEAD, 'n')]).toEqual(['1', '1'])
   })
 })
