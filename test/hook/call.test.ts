@@ -18,16 +18,18 @@ const said = (other: object = {}): string =>
     ...other,
   })
 
+const CALL = { task: 'claude-code:a1-b2', tool: 'Bash', input: { command: 'ls' }, cwd: '/w' }
+
 describe('a call', () => {
   it('consists of session, tool and input for Claude Code', async () => {
     const call = await readCall(bytes(said()), CLAUDE)
-    expect(call).toEqual({ task: 'claude-code:a1-b2', tool: 'Bash', input: { command: 'ls' } })
+    expect(call).toEqual(CALL)
   })
 
   it('is the same for Gemini CLI, under its own event name', async () => {
     const text = said({ hook_event_name: 'BeforeTool', tool_name: 'run_shell_command' })
     const call = await readCall(bytes(text), HARNESSES.gemini)
-    expect(call).toEqual({ task: 'gemini:a1-b2', tool: 'run_shell_command', input: { command: 'ls' } })
+    expect(call).toEqual({ ...CALL, task: 'gemini:a1-b2', tool: 'run_shell_command' })
   })
 
   it.each([
