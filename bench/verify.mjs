@@ -64,7 +64,15 @@ function* records(threads) {
     const commitment = commitmentTo(members, SEED)
     const asked = common('review.pending', 'agent', 'bot', { ...decided, commitment })
     yield { ...asked, ...about, disclosures: { members, seed: SEED } }
-    yield { ...common('vote.cast', 'reviewer', 'ann', { decision: 'approve', digest, via: 'key' }), ...about }
+    yield {
+      ...common('vote.cast', 'reviewer', 'ann', {
+        decision: 'approve',
+        digest,
+        displayed: 'none',
+        via: 'key',
+      }),
+      ...about,
+    }
     yield {
       ...common('review.approved', 'reviewer', 'ann', {
         risk: 'medium',
