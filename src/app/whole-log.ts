@@ -1,4 +1,4 @@
-import { overriding, type Store, STORE_LIMITS, type StoredEvent, StoreUnavailable } from '../store/store.ts'
+import { overriding, type Store, STORE_LIMITS, type StoredEvent, TilesUnavailable } from '../store/store.ts'
 import { WIDTH } from '../tiles/layout.ts'
 import { readNote, readRecords } from '../tiles/log.ts'
 import { BadTile, PlaceUnavailable } from '../tiles/place.ts'
@@ -30,20 +30,33 @@ export function storeOfWholeLog(
       const kept = await store.events(partition, after, limit)
       const first = kept[0]?.number ?? 0
       if (first <= after + 1) return kept
-      const earlier = await within(callMs, tiles.read(partition, { after, before: first, limit }))
+      const late = unreadable(partition, { before: first, places })
+      const earlier = await within(callMs, late, tiles.read(partition, { after, before: first, limit }))
       return [...earlier, ...kept.slice(0, limit - earlier.length)]
     },
   })
 }
 
 /** Limits the time of a call, as a store does (S09): a bucket may not answer for a minute. */
-async function within<T>(ms: number, call: Promise<T>): Promise<T> {
+async function within<T>(ms: number, error: Error, call: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new StoreUnavailable('the tiles do not answer in time')), ms)
+    timer = setTimeout(reject, ms, error)
   })
   return Promise.race([call, late]).finally(() => clearTimeout(timer))
 }
+
+interface Away {
+  /** The number of the first record that the store has. */
+  readonly before: number
+  readonly places: Places | undefined
+}
+
+const unreadable = (tenant: string, { before, places }: Away, cause?: unknown): TilesUnavailable =>
+  new TilesUnavailable(
+    `the tiles of ${tenant} cannot be read (records 1 to ${before - 1}, ${places?.address ?? 'COUNTERSIGN_TILES is off'})`,
+    { cause },
+  )
 
 interface Range {
   readonly after: number
@@ -68,13 +81,16 @@ export class EarlierRecords {
     this.#logOf = logOf
   }
 
-  /** @throws StoreUnavailable when the tiles are off, do not answer, or lack the records */
+  /** @throws TilesUnavailable when the tiles are off, do not answer, or lack the records */
   async read(tenant: string, { after, before, limit }: Range): Promise<StoredEvent[]> {
     const events: StoredEvent[] = []
     const end = Math.min(before - 1, after + limit)
     for (let at = after; at < end;) {
       const index = Math.floor(at / WIDTH)
-      const records = await this.#bundle(tenant, index)
+      const records = await this.#bundle(tenant, index).catch((error: unknown) => {
+        if (!(error instanceof BadTile || error instanceof PlaceUnavailable)) throw error
+        throw unreadable(tenant, { before, places: this.#places }, error)
+      })
       const some = records.slice(at - index * WIDTH, end - index * WIDTH)
       for (const record of some) events.push({ number: ++at, body: record.toString('utf8'), commitId: '' })
     }
@@ -86,19 +102,13 @@ export class EarlierRecords {
     const known = this.#bundles.get(name)
     if (known !== undefined) return known
     const places = this.#places
-    const what = `records ${index * WIDTH + 1} to ${(index + 1) * WIDTH} of \`${tenant}\` are only in tiles`
-    if (places === undefined) throw new StoreUnavailable(`${what}, which are off (COUNTERSIGN_TILES)`)
-    try {
-      const place = places.of(tenant, await this.#logOf(places, tenant))
-      const records = await readRecords(place, { index, width: WIDTH })
-      for (const oldest of this.#bundles.keys())
-        if (this.#bundles.size >= MOST_BUNDLES) this.#bundles.delete(oldest)
-      this.#bundles.set(name, records)
-      return records
-    } catch (error) {
-      if (!(error instanceof BadTile || error instanceof PlaceUnavailable)) throw error
-      throw new StoreUnavailable(`${what}: ${error.message}`, { cause: error })
-    }
+    if (places === undefined) throw new PlaceUnavailable('tiles are off')
+    const place = places.of(tenant, await this.#logOf(places, tenant))
+    const records = await readRecords(place, { index, width: WIDTH })
+    for (const oldest of this.#bundles.keys())
+      if (this.#bundles.size >= MOST_BUNDLES) this.#bundles.delete(oldest)
+    this.#bundles.set(name, records)
+    return records
   }
 }
 

@@ -43,6 +43,7 @@ export const ERRORS = {
   header_too_large: { status: 431, title: 'The request header is too large' },
   internal: { status: 500, title: 'Internal error' },
   store_unavailable: { status: 503, title: 'The store cannot answer' },
+  tiles_unavailable: { status: 503, title: 'Records that left the store cannot be read' },
   outcome_unknown: { status: 503, title: 'The store did not confirm in time: the outcome is unknown' },
   not_ready: { status: 503, title: 'No policy is in force' },
   overloaded: { status: 503, title: 'The gateway is overloaded' },

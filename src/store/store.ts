@@ -242,6 +242,9 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
 }
 
+/** The error when records that left the store cannot be read from their tiles. Callers see its message. */
+export class TilesUnavailable extends StoreUnavailable {}
+
 /** The error when the commit may or may not have been executed. The caller must answer "unknown", never success. */
 export class StoreIndeterminate extends Error {
   override readonly name = 'StoreIndeterminate'

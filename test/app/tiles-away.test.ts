@@ -44,4 +44,25 @@ describe('a place of tiles that is away', () => {
     const { status, body } = await ann.show(thread)
     expect([status, body.thread_id]).toEqual([200, thread])
   })
+
+  it('keeps no thread from an erasure whose records are all in the store, and names what it keeps back', async () => {
+    const old = await held(agent)
+    await fill()
+    const { thread } = await held(agent)
+    away()
+    const erase = (selection: object) =>
+      world.admin<{ records: number; threads: number }>('POST', 'erasures', {
+        body: { tenant: 'acme', reason: 'asked for it', ...selection },
+      })
+    const erased = await erase({ thread_id: thread })
+    expect([erased.status, erased.body.records > 0, erased.body.threads]).toEqual([200, true, 1])
+    expect((await erase({ thread_id: thread })).body).toMatchObject({ code: 'tiles_unavailable' })
+    for (const selection of [{ thread_id: old.thread }, { agent: 'bot' }])
+      expect((await erase(selection)).body).toMatchObject({
+        code: 'tiles_unavailable',
+        detail: `the tiles of acme cannot be read (records 1 to ${WIDTH}, file:${tiles}/log)`,
+      })
+    renameSync(join(tiles, 'away'), join(tiles, 'log'))
+    expect((await erase({ thread_id: old.thread })).status).toBe(200)
+  })
 })

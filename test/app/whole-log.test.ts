@@ -130,7 +130,13 @@ describe.each(['embedded', 'redis'] as const)('a log that begins in tiles, on th
     rmSync(tiles, { recursive: true })
     await world.restart()
     const answer = await world.admin('GET', 'evidence?tenant=acme&after=0')
-    expect([answer.status, answer.text]).toEqual([503, expect.stringContaining('store_unavailable')])
+    expect([answer.status, answer.body]).toEqual([
+      503,
+      expect.objectContaining({
+        code: 'tiles_unavailable',
+        detail: `the tiles of acme cannot be read (records 1 to 256, file:${tiles})`,
+      }),
+    ])
     expect(await world.evidence('acme', WIDTH)).not.toEqual([])
     const agent = await world.agent()
     expect((await agent.submit('t', { tool_name: 't', payload: {} })).status).toBe(200)
@@ -138,6 +144,8 @@ describe.each(['embedded', 'redis'] as const)('a log that begins in tiles, on th
     isWhole = false
     await world.stop()
     const archive = await place.archive({ wall: () => at, monotonic: () => at })
-    await expect(findings(archive)).rejects.toThrow(/records 1 to 256 of `acme` are only in tiles/)
+    await expect(findings(archive)).rejects.toThrow(
+      `the tiles of acme cannot be read (records 1 to 256, file:${tiles})`,
+    )
   })
 })

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { MAIN } from '../crash.ts'
 import { makeAuthority } from '../webhooks/certificates.ts'
-import { type CliRun, runCli } from './run.ts'
+import { type CliRun, runCli, runProcess } from './run.ts'
 
 /**
  * Commands against a server that is not a gateway. The person sees one sentence about the answer, and never a stack.
@@ -84,6 +84,21 @@ describe('a command that gets no answer in time', () => {
       'since=2026-01-01T00:00:00Z',
     )
     expect(err).toMatch(/^countersign: no answer from the gateway at http:\S+ within 60 s\n/)
+  })
+})
+
+describe('an export of many pages', () => {
+  it('prints each record once, and no warning', async () => {
+    const size = 120_001
+    const url = await answering((request, response) => {
+      const { searchParams } = new URL(request.url ?? '', 'http://127.0.0.1')
+      const lines = Math.min(10_000, size - Number(searchParams.get('after')))
+      response.setHeader('content-type', 'application/x-ndjson').end('{}\n'.repeat(lines))
+    })
+    const env = { COUNTERSIGN_URL: url, COUNTERSIGN_ADMIN_KEY: KEY }
+    const options = { cwd: directory, env }
+    const { code, out, err } = await runProcess(['evidence', 'export', '--tenant', 'acme'], options)
+    expect([code, out === '{}\n'.repeat(size), err]).toEqual([0, true, ''])
   })
 })
 

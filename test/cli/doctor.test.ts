@@ -20,7 +20,7 @@ import { authorityFinding } from '../../src/cli/operate/doctor/files.ts'
 import { judgeRetention } from '../../src/cli/operate/doctor/retention.ts'
 import { lookAtCombinations, lookAtNode } from '../../src/cli/operate/doctor/settings.ts'
 import { clockFinding, dateFinding } from '../../src/cli/operate/doctor/store.ts'
-import { judgeTiles } from '../../src/cli/operate/doctor/tiles.ts'
+import { judgeNoTiles, judgeTiles } from '../../src/cli/operate/doctor/tiles.ts'
 import { loadConfig } from '../../src/settings/config.ts'
 import { type StoreSizes, SYSTEM } from '../../src/gateway/core/records.ts'
 import { TENANTS_INDEX } from '../../src/gateway/core/indexes.ts'
@@ -418,6 +418,25 @@ describe('the tiles of a log', () => {
     expect(levels(10, 300, [12, 0], [10, 300])).toEqual([])
     expect(levels(10, 300, [12, 0], [11, 5])).toEqual([])
     expect(judgeTiles('acme', '', [])).toEqual([])
+  })
+
+  it('are missing with Redis: the doctor says how much stays in memory, and when it is full', () => {
+    const now = Date.parse('2026-12-01T00:00:00Z')
+    const kinds = {
+      evidence: { count: 9, bytes: 9e6, growth: 3e6 },
+      index: { count: 9, bytes: 9, growth: 1e6 },
+    }
+    const said = (...given: [StoreSizes['kinds'], number | undefined]): string => {
+      const { level, what } = judgeNoTiles(...given, now)
+      expect(level).toBe('warning')
+      return what.replace('off: Redis keeps all evidence in memory forever', '')
+    }
+    expect(said(kinds, 80e6)).toBe(': its data grows by 4 MB a day, and maxmemory is full on 2026-12-21')
+    expect(said(kinds, undefined)).toBe(': its data grows by 4 MB a day')
+    expect(said({}, 80e6)).toBe('')
+    expect(said({ evidence: { count: 9, bytes: 9, growth: 0.001 } }, 80e6)).toBe(
+      ': its data grows by 0.001 bytes a day',
+    )
   })
 })
 

@@ -52,6 +52,11 @@ describe('countersign health', () => {
     expect((await health()).code).toBe(0)
     writeFileSync(join(directory, 'other.yaml'), `host: 127.0.0.2\nport: ${await freePort()}\n`)
     expect((await health(['--config', 'other.yaml'])).code).toBe(1)
+    // flags come first, because a shell may name another gateway
+    const elsewhere = { COUNTERSIGN_URL: `http://127.0.0.1:${await freePort()}` }
+    expect((await health([], elsewhere)).code).toBe(1)
+    expect((await health(['--of', String(process.pid)], elsewhere)).code).toBe(0)
+    expect((await health([], { COUNTERSIGN_URL: `http://127.0.0.2:${port}/` })).code).toBe(0)
   })
 
   it('fails for a gateway that does not run, an unknown port, and invalid settings', async () => {

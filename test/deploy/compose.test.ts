@@ -115,6 +115,17 @@ describe('compose.yaml', () => {
     }
   })
 
+  it('gives both gateways one volume for the tiles, so that old evidence leaves Redis', () => {
+    const places = gateways.map(([, { environment, volumes }]) => {
+      const [volume = '', path = ''] = (volumes as string[]).at(-1)?.split(':') ?? []
+      return [volume, (environment.COUNTERSIGN_TILES as string).startsWith(`file:${path}/`)]
+    })
+    expect(places).toEqual([
+      ['tiles', true],
+      ['tiles', true],
+    ])
+  })
+
   it('passes secrets only as files that secrets.sh creates', () => {
     const made = Object.entries(compose.secrets as Record<string, { file: string }>)
     for (const [name, { file }] of made) {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { dirname, join } from 'node:path'
 import { PUBLIC } from '../../src/contract/operations/public.ts'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { SETTING_ROWS } from '../../src/settings/settings.ts'
+import { SETTING_ROWS, SETTINGS } from '../../src/settings/settings.ts'
 import { DRAINING } from '../../src/http/server/shutdown.ts'
 import { runCli } from '../cli/run.ts'
 import { run } from '../debian.ts'
@@ -120,10 +120,10 @@ describe('the manifests', () => {
   it('the manifests name only secrets, maps and files that the kustomization makes', () => {
     const made = new Map<string, string[]>([
       ...(['configMapGenerator', 'secretGenerator'] as const).flatMap((generator) =>
-        (kustomization[generator] as { name: string; files: string[] }[]).map(
-          ({ name, files }): [string, string[]] => [
+        (kustomization[generator] as { name: string; files?: string[]; envs?: string[] }[]).map(
+          ({ name, files, envs }): [string, string[]] => [
             `${generator.startsWith('secret') ? 'Secret' : 'ConfigMap'} ${name}`,
-            files.map((file) => file.split('/').at(-1) ?? ''),
+            [...(files ?? []), ...(envs ?? [])].map((file) => file.split('/').at(-1) ?? ''),
           ],
         ),
       ),
@@ -138,8 +138,21 @@ describe('the manifests', () => {
         expect([...made.keys()]).toContain(name)
       }
     }
+    for (const { configMapRef } of gateway.envFrom as Loose[])
+      expect([...made.keys()]).toContain(`ConfigMap ${configMapRef.name}`)
     expect(made.get('Secret countersign')).toEqual(['admin-key', 'redis-password'])
     expect(made.get('Secret redis')).toEqual(['users.acl'])
+  })
+
+  it('the manifests need the settings of a bucket, which a person fills in', () => {
+    const [file = ''] = (kustomization.configMapGenerator as Loose[]).flatMap(
+      ({ envs = [] }) => envs as string[],
+    )
+    expect(run('git', ['check-ignore', '--quiet', `${HERE}/${file}`], { cwd: ROOT }).status, file).toBe(0)
+    const example = read(`${HERE}/${file}.example`)
+    const [, bucket = ''] = /^COUNTERSIGN_TILES=(.*)$/m.exec(example) ?? []
+    expect(() => SETTINGS.tiles.parse(bucket)).toThrow('s3://<bucket>/<prefix>')
+    expect(SETTINGS.tiles.parse(bucket.replace('YOUR-BUCKET', 'evidence'))).toMatchObject({ kind: 's3' })
   })
 
   it('the manifests contain no secrets: secrets.sh makes those of the kustomization outside the repository', () => {

@@ -108,7 +108,7 @@ function requiredOf(component: string): readonly string[] {
  * The base address with its path, which a proxy may need, as in the SDK and the Python client. Refuses credentials in
  * the address, because they would appear in every message and fetch does not accept them.
  */
-function baseOf(url: string): string {
+export function baseOf(url: string): string {
   const {
     protocol = '',
     username = '',

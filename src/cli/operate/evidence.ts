@@ -140,13 +140,20 @@ async function exportAll(tenant: string, values: Values): Promise<void> {
   const chosen = chosenIn(values)
   const beside = values.disclosures || chosen !== undefined ? { disclosures: 'true' as const } : {}
   const copyAll = async (tell: Tell): Promise<number> => {
-    for (let after = from; ;) {
-      const query = { tenant, after: String(after), limit: String(PAGE), ...beside }
-      const lines = await copyOut(await api.export_evidence({ query }), chosen)
-      after += lines
-      if (lines < PAGE) return after - from
-      tell(`${counted(after - from)} records`)
+    let after = from
+    async function* pages(): AsyncGenerator<Uint8Array> {
+      for (let end = after; after === end;) {
+        end += PAGE
+        const query = { tenant, after: String(after), limit: String(PAGE), ...beside }
+        for await (const chunk of await api.export_evidence({ query })) {
+          for (const byte of chunk) if (byte === LINE_END) after++
+          yield chunk
+        }
+        tell(`${counted(after - from)} records`)
+      }
     }
+    await copyOut(pages(), chosen)
+    return after - from
   }
   // printed records already show the progress
   const isSeen = process.stdout.isTTY
@@ -205,18 +212,10 @@ const NUMBER = /^[1-9][0-9]{0,14}$/
 
 const LINE_END = 0x0a
 
-/** Copies the stream as it arrives, or only its chosen lines, and counts the lines. */
-async function copyOut(stream: AsyncIterable<Uint8Array>, chosen?: Chosen): Promise<number> {
-  let lines = 0
-  async function* linesCounted(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of stream) {
-      for (const byte of chunk) if (byte === LINE_END) lines++
-      yield chunk
-    }
-  }
-  const copied = chosen === undefined ? linesCounted() : chosen(linesCounted())
+/** Copies the stream as it arrives, or only its chosen lines. */
+async function copyOut(stream: AsyncIterable<Uint8Array>, chosen?: Chosen): Promise<void> {
+  const copied = chosen === undefined ? stream : chosen(stream)
   await writeOut(process.stdout.isTTY ? forTheEye(copied) : copied)
-  return lines
 }
 
 /** Makes text safe for a terminal, which would obey control characters. A file receives the records byte for byte. */

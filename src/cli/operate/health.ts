@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { get } from 'node:http'
+import { get as getSecurely } from 'node:https'
 import { addressToAsk, hostInUrl } from '../../app/listen-address.ts'
+import { clientEnvironment } from '../../settings/config.ts'
+import { baseOf } from '../client/api-client.ts'
 import { command } from '../terminal/command.ts'
 import { CliFailure, EXIT } from '../terminal/failure.ts'
 import { parse } from '../terminal/parse.ts'
@@ -10,7 +13,8 @@ import { FLAGS_OF_SERVE } from './serve.ts'
 
 export const HEALTH = command({
   name: 'health',
-  says: 'Asks the gateway of these settings for /livez, as the health check of a container. Exits 0 if it answers, else 1.',
+  says: `Asks the gateway of these settings for /livez, as the health check of a container. Exits 0 if it answers, else 1.
+    Without flags, and with COUNTERSIGN_URL set, it asks the gateway at that address.`,
   flags: {
     of: { takes: 'PID', says: 'use the flags of this process, which runs countersign serve (Linux)' },
   },
@@ -23,7 +27,16 @@ const ANSWER_MS = 2_000
 /** `countersign health`: checks whether the gateway with these settings answers. */
 export async function health(args: readonly string[]): Promise<void> {
   const { values, settings } = parse(HEALTH, args)
-  const { config } = readSettings({ settings: [...flagsOf(values.of), ...settings] })
+  const { url: named } = clientEnvironment()
+  const isNamed = named !== undefined && values.of === undefined && settings.length === 0
+  const url = `${isNamed ? baseOf(named) : addressIn([...flagsOf(values.of), ...settings])}/livez`
+  const answer = await statusOf(url)
+  if (answer !== 200) throw new CliFailure(`${url}: ${answer}`, { exit: EXIT.unexpected })
+}
+
+/** The address of a gateway with these settings. */
+function addressIn(settings: readonly string[]): string {
+  const { config } = readSettings({ settings })
   if (config.port === 0)
     throw new CliFailure(
       'the port is 0: the system chooses a different port at each start, which no probe can know',
@@ -32,15 +45,14 @@ export async function health(args: readonly string[]): Promise<void> {
         hint: 'set COUNTERSIGN_PORT',
       },
     )
-  const url = `http://${hostInUrl(addressToAsk(config.host))}:${config.port}/livez`
-  const answer = await statusOf(url)
-  if (answer !== 200) throw new CliFailure(`${url}: ${answer}`, { exit: EXIT.unexpected })
+  return `http://${hostInUrl(addressToAsk(config.host))}:${config.port}`
 }
 
 /** Asks without `fetch`, which refuses some ports. */
 function statusOf(url: string): Promise<number | string> {
   return new Promise((resolve) => {
-    const request = get(url, { agent: false, signal: AbortSignal.timeout(ANSWER_MS) }, (response) => {
+    const ask = url.startsWith('https:') ? getSecurely : get
+    const request = ask(url, { agent: false, signal: AbortSignal.timeout(ANSWER_MS) }, (response) => {
       response.resume()
       resolve(response.statusCode ?? 'no answer')
     })

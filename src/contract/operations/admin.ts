@@ -122,7 +122,7 @@ export const ADMIN = {
         description: 'One line for each record: number, leaf_hash, disclosures, record (docs/evidence.md).',
       },
     },
-    refusals: ['not_found', 'outcome_unknown'],
+    refusals: ['not_found', 'tiles_unavailable', 'outcome_unknown'],
   },
   start_log: {
     method: 'POST',
@@ -131,7 +131,7 @@ export const ADMIN = {
     summary: 'Start a new log of the evidence of a tenant, when its tiles contradict the store',
     body: 'LogRequest',
     answers: { 200: 'LogStarted' },
-    refusals: ['not_found', 'outcome_unknown'],
+    refusals: ['not_found', 'tiles_unavailable', 'outcome_unknown'],
   },
   list_checkpoints: {
     method: 'GET',

@@ -9,6 +9,6 @@ export const ERASURE = {
     summary: 'Erase the values and texts of a task, a thread, an agent, or a value of a field',
     body: 'ErasureRequest',
     answers: { 200: 'ErasureView' },
-    refusals: ['not_found', 'under_legal_hold', 'outcome_unknown'],
+    refusals: ['not_found', 'under_legal_hold', 'tiles_unavailable', 'outcome_unknown'],
   },
 } as const satisfies Operations

@@ -27,7 +27,7 @@ export const REVIEW = {
     summary: 'Read a thread with everything that a reviewer needs; the ETag names the revision',
     headers: ['unattended'],
     answers: { 200: 'ThreadView' },
-    refusals: ['not_found'],
+    refusals: ['not_found', 'tiles_unavailable'],
   },
   vote: {
     method: 'POST',
@@ -174,6 +174,6 @@ export const REVIEW = {
           'Server-sent events: `hello` at the start, `thread` (with a ThreadChange) for each change. `reset` after too many missed changes, `signed_out` at the end of the session.',
       },
     },
-    refusals: ['invalid_request'],
+    refusals: ['invalid_request', 'tiles_unavailable'],
   },
 } as const satisfies Operations

@@ -108,7 +108,7 @@ async function searchLog(
   const records: Found['records'][number][] = []
   const subjects = new Map<string, Holdable>()
   let times: Found['times']
-  let { after } = search.from
+  let after = await beginOf(deps, tenant, search)
   for (;;) {
     const events = await disclosedEvents(deps.store, tenant, after, PAGE)
     for (const { number, body, disclosures } of events) {
@@ -131,6 +131,13 @@ async function searchLog(
     after = last.number
     await nextTurn()
   }
+}
+
+/** The records of a thread begin at its first mark. Earlier ones are not read: they may be in tiles that are away. */
+async function beginOf(deps: Deps, tenant: string, { target, from }: Search): Promise<number> {
+  if (from.after > 0 || !('thread_id' in target)) return from.after
+  const [first] = await deps.store.range(tenant, INDEX.evidence(target.thread_id), { limit: 1 })
+  return first === undefined ? 0 : first.score - 1
 }
 
 const membersOf = (disclosures: string | undefined): JsonObject =>

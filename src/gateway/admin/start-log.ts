@@ -22,8 +22,8 @@ interface Logs {
  * Starts a new log of a tenant: its checkpoints get another origin, and its tiles another place. The record that starts
  * it has the last note of the log before, so both remain evidence.
  *
- * @throws GatewayError `not_found` when nothing was signed, or another administrator was quicker. `store_unavailable`
- * also when the place of the tiles does not answer; `outcome_unknown`
+ * @throws GatewayError `not_found` when nothing was signed, or another administrator was quicker. `tiles_unavailable`
+ * when the place of the tiles does not answer; `store_unavailable`, `outcome_unknown`
  */
 export async function startLog(
   deps: Deps,

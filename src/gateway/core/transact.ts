@@ -2,7 +2,7 @@ import { GatewayError } from '../../contract/errors.ts'
 import { KEY_NAME_CHARS } from '../../domain/evidence.ts'
 import { leafHash } from '../../domain/digest.ts'
 import type { Commit, CommitResult, Guard, Write } from '../../store/store.ts'
-import { StoreIndeterminate, StoreUnavailable } from '../../store/store.ts'
+import { StoreIndeterminate, StoreUnavailable, TilesUnavailable } from '../../store/store.ts'
 import { chargeBytes, refuseOverBudget } from './budgets.ts'
 import { type ProofGuard, unauthenticated } from './caller.ts'
 import type { Deps, Enqueued } from './deps.ts'
@@ -50,6 +50,8 @@ export interface Receipt {
 
 const ATTEMPTS = 32
 const RETRY_AFTER_SECONDS = 1
+/** A person brings tiles back. */
+const TILES_RETRY_SECONDS = 60
 
 /**
  * Maximum time from the start of an attempt to its commit. A process that was paused must not write outdated
@@ -276,10 +278,16 @@ export async function storeCall<T>(call: () => Promise<T>): Promise<T> {
  * unnecessary.
  */
 export const isStoreAway = (error: unknown): boolean =>
-  error instanceof StoreUnavailable || (error instanceof GatewayError && error.code === 'store_unavailable')
+  (error instanceof StoreUnavailable && !(error instanceof TilesUnavailable)) ||
+  (error instanceof GatewayError && error.code === 'store_unavailable')
 
-/** Maps the two failures of the store to their two error codes. All other errors are returned unchanged. */
+/** Maps the failures of the store and its tiles to their error codes. All other errors are returned unchanged. */
 function refusalFor(error: unknown): unknown {
+  if (error instanceof TilesUnavailable)
+    return new GatewayError('tiles_unavailable', error.message, {
+      retryAfter: TILES_RETRY_SECONDS,
+      cause: error,
+    })
   if (error instanceof StoreUnavailable) return storeUnavailable(error)
   if (!(error instanceof StoreIndeterminate)) return error
   return new GatewayError('outcome_unknown', 'the store did not confirm in time; do not execute', {

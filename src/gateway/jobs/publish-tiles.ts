@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { verifierKey } from '../../domain/checkpoint.ts'
-import { StoreUnavailable } from '../../store/store.ts'
+import { TilesUnavailable } from '../../store/store.ts'
 import { WIDTH } from '../../tiles/layout.ts'
 import { BadTile, type Place, PlaceUnavailable } from '../../tiles/place.ts'
 import { readNote } from '../../tiles/log.ts'
@@ -147,7 +147,7 @@ async function newestOf(
 /**
  * The last note of a tenant's log: that of its place, or the newest in the store. Undefined when nothing was signed.
  *
- * @throws GatewayError `store_unavailable` when the place does not answer
+ * @throws GatewayError `tiles_unavailable` when the place does not answer
  */
 export async function lastNoteOf(
   deps: Deps,
@@ -164,7 +164,7 @@ export async function lastNoteOf(
  * The number of a tenant's next log, which no place has yet. A store that was set back may have forgotten a log, whose
  * name auditors have.
  *
- * @throws GatewayError `store_unavailable` when the place does not answer
+ * @throws GatewayError `tiles_unavailable` when the place does not answer
  */
 export async function nextLog(tiles: Tiles | undefined, tenant: string, last: number): Promise<number> {
   let log = last + 1
@@ -172,12 +172,12 @@ export async function nextLog(tiles: Tiles | undefined, tenant: string, last: nu
   return log
 }
 
-/** The note in the place of a log. @throws GatewayError `store_unavailable` when the place does not answer */
+/** The note in the place of a log. @throws GatewayError `tiles_unavailable` when the place does not answer */
 const noteOf = (tiles: Tiles, tenant: string, log: number): Promise<string | undefined> =>
   storeCall(async () => {
     const found = await readNote(tiles.placeOf(tenant, log)).catch((cause: unknown) => {
       if (!(cause instanceof PlaceUnavailable)) throw cause
-      throw new StoreUnavailable(`the tiles cannot be read: ${cause.message}`, { cause })
+      throw new TilesUnavailable(`the tiles of ${tenant} cannot be read (${tiles.address})`, { cause })
     })
     return found?.note
   })

@@ -23,9 +23,11 @@ export function answerProblem(error: unknown, request: FastifyRequest, reply: Fa
 function logCause(error: unknown, known: GatewayError, request: FastifyRequest): void {
   const facts = { ...lineOf(request), route: request.routeOptions.url, code: known.code }
   const cause = known.cause ?? error
-  // logs only the reason while the store is unreachable, because every request has a log line and the timer reports the
-  // outage
-  const said = known.code === 'store_unavailable' ? { reason: reasonOf(cause) } : { err: cause }
+  // logs only the reason while the store or its tiles are unreachable, because every request has a log line and the
+  // timer reports the outage
+  const said = ['store_unavailable', 'tiles_unavailable'].includes(known.code)
+    ? { reason: reasonOf(cause) }
+    : { err: cause }
   request.log.error({ ...facts, ...said }, known.message)
 }
 

@@ -151,7 +151,7 @@ describe('a new log', () => {
       }),
     }
     await expect(startLog(deps, { identity: IDENTITY, tiles: away }, ask)).rejects.toMatchObject({
-      code: 'store_unavailable',
+      code: 'tiles_unavailable',
     })
     expect((await startLog(deps, { identity: IDENTITY, tiles: undefined }, ask)).log).toBe(2)
   })
@@ -200,7 +200,9 @@ describe('readers, once there is a further log', () => {
       expect(await lab.remove('set-back')).toBeGreaterThan(WIDTH)
       await lab.placeAt(2).remove('tile/entries/000')
       if (what === 'is garbage') await lab.placeAt(2).create('tile/entries/000', Buffer.from('garbage'))
-      await expect(stored('set-back')).rejects.toThrow('are only in tiles')
+      await expect(stored('set-back')).rejects.toThrow(
+        /^the tiles of \S+ cannot be read \(records 1 to \d+, /,
+      )
     },
   )
 })

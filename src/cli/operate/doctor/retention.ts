@@ -9,7 +9,7 @@ import { bytesText } from '../../terminal/visible-text.ts'
 import { isOurs } from './files.ts'
 import { type Finding, ok, warning } from './finding.ts'
 
-interface Seen {
+export interface Seen {
   /** The last measurement of a gateway, as JSON. */
   readonly body: string | undefined
   readonly roomBytes: number | undefined
@@ -46,7 +46,8 @@ export function judgeRetention(
   ]
 }
 
-async function see(config: Config): Promise<Seen> {
+/** Reads the last measurement, and the room in the store. */
+export async function see(config: Config): Promise<Seen> {
   const { store: place } = config
   if (place.kind === 'embedded') {
     if (!existsSync(place.path) || !isOurs(place.path)) return { body: undefined, roomBytes: undefined }

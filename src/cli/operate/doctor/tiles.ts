@@ -2,14 +2,18 @@ import { existsSync } from 'node:fs'
 import { openArchive, openStore } from '../../../app/store.ts'
 import { lastLog, openPlaces, type Places, tilesAddressOf } from '../../../app/places.ts'
 import { SYSTEM } from '../../../domain/evidence.ts'
+import type { StoreSizes } from '../../../gateway/core/records.ts'
+import { DAY_MS } from '../../../gateway/integrity/size.ts'
 import { prepareDirectory } from '../../../policy/bundle/directory.ts'
 import type { Config } from '../../../settings/config.ts'
 import type { StoreArchive } from '../../../store/archive.ts'
 import { WIDTH } from '../../../tiles/layout.ts'
 import { readNote, sizeIn } from '../../../tiles/log.ts'
 import { createApi } from '../../client/api-client.ts'
+import { bytesText } from '../../terminal/visible-text.ts'
 import { isOurs } from './files.ts'
-import { error, type Finding, ok } from './finding.ts'
+import { error, type Finding, ok, warning } from './finding.ts'
+import { type Seen, see } from './retention.ts'
 
 /** The age at which the alert fires (deploy/prometheus/alerts.yaml), ms. */
 const LATE_MS = 600_000
@@ -24,7 +28,7 @@ export async function lookAtTiles(config: Config, url: string | undefined): Prom
     const tenants = [SYSTEM, ...(bundle.ok ? bundle.snapshot.directory.tenants.keys() : [])]
     const missing = await lookForEarlier(config, places, tenants)
     if (missing.length > 0) return missing
-    if (places === undefined) return [ok('tiles', 'off: evidence is only in the store')]
+    if (places === undefined) return [await withoutTiles(config)]
     const findings: Finding[] = []
     let compared = 0
     for (const tenant of tenants) {
@@ -41,6 +45,32 @@ export async function lookAtTiles(config: Config, url: string | undefined): Prom
   } finally {
     places?.close()
   }
+}
+
+async function withoutTiles(config: Config): Promise<Finding> {
+  if (config.store.kind === 'embedded') return ok('tiles', 'off: evidence is only in the store')
+  const { body, roomBytes } = await see(config).catch((): Partial<Seen> => ({}))
+  const { kinds = {} } = body === undefined ? {} : (JSON.parse(body) as StoreSizes)
+  return judgeNoTiles(kinds, roomBytes, Date.now())
+}
+
+/** Redis without tiles keeps evidence in memory forever. */
+export function judgeNoTiles(
+  kinds: StoreSizes['kinds'],
+  roomBytes: number | undefined,
+  now: number,
+): Finding {
+  const daily = Object.values(kinds).reduce((sum, { growth = 0 }) => sum + growth, 0)
+  const end = new Date(now + (roomBytes ?? Infinity) / (daily / DAY_MS))
+  const full = Number.isNaN(end.valueOf())
+    ? ''
+    : `, and maxmemory is full on ${end.toISOString().slice(0, 10)}`
+  const grows = daily > 0 ? `: its data grows by ${bytesText(daily)} a day${full}` : ''
+  return warning(
+    'tiles',
+    `off: Redis keeps all evidence in memory forever${grows}`,
+    'name a place in COUNTERSIGN_TILES (deploy/README.md)',
+  )
 }
 
 /** Looks in the tiles for the records that left the store, if the store can be read. */
