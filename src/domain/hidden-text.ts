@@ -36,7 +36,7 @@ export const WARNINGS: Readonly<Record<TextWarning, string>> = {
   stacked: 'Marks are stacked on letters, or strike them out.',
   padding: 'Long empty stretches may push text out of sight.',
   address: 'An address is different from what it seems.',
-  order: 'Letters that run from right to left stand beside digits, signs or other letters.',
+  order: 'Letters that run from right to left are next to digits, signs or other letters.',
 }
 
 const CHECKS = {

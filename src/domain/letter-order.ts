@@ -1,7 +1,7 @@
 import { codeOf, PLAIN } from './hidden-characters.ts'
 
 /*
- * The order of letters. Browsers, chats and terminals draw Hebrew, Arabic and their kin from right to left, and move
+ * The order of letters. Browsers, chats and terminals draw Hebrew, Arabic and their kin from right to left. They move
  * digits, signs and other letters beside them (Unicode Standard Annex 9): `X 100 -> 900` becomes `900 <- 100 X`.
  */
 
@@ -22,17 +22,17 @@ const RTL_RUN = new RegExp(
 )
 /** The rest between two letters from right to left, from its first letter or digit to the last, with its sign. */
 const OTHER_RUN = new RegExp(`[-+$#@/.~]{0,3}${OTHER}(?:(?!${RTL})[^\\n])*(?<=[\\p{L}\\p{M}\\p{Nd}%])`, 'gu')
-/** Where a line that is drawn from left to right changes its order: a number, or a pair, after such a letter. */
+/** A number or a pair after such a letter, which a line from left to right draws in another order. */
 const MOVED = new RegExp(`${RTL}\\P{L}*\\p{Nd}|${RTL}\\P{L}*(?:${SIGN}|":)\\P{L}*${RTL}`, 'u')
 
-/** The longest text that stands from left to right. A longer text is prose and keeps its direction, characters. */
+/** The longest value that appears from left to right, in characters. Longer text is prose and keeps its direction. */
 export const LONGEST_VALUE = 200
 
-/** True for a text whose letters, digits and signs may be drawn in another order than they are stored. */
+/** True for text whose letters, digits and signs may be drawn in another order than they are stored. */
 export const mixesDirections = (text: string): boolean =>
   !PLAIN.test(text) && ANY_RTL.test(text) && MIXING.test(text)
 
-/** A piece of a text. With `turned`, its direction is not that of the text, and it must be isolated. */
+/** A piece of text. With `turned`, its direction is not that of the text, and it must be isolated. */
 export interface Run {
   readonly text: string
   readonly turned: boolean
@@ -44,8 +44,8 @@ export interface Ordered {
 }
 
 /**
- * The direction of a text that mixes directions, and its runs. A value stands from left to right, in the order in which
- * it is stored. Prose has the direction of its first letter.
+ * The direction of text that mixes directions, and its runs. A value appears from left to right, as it is
+ * stored. Prose has the direction of its first letter.
  */
 export function orderOf(text: string): Ordered | undefined {
   if (!mixesDirections(text)) return undefined

@@ -21,7 +21,7 @@ const LONG = Array.from({ length: 120 }, (_, i) => `line ${i}.`).join('\n')
 const callOf = (text: string): object => ({ tool_name: 'hold', payload: { text } })
 const votesOn = async ({ thread }: Held): Promise<number> => (await ben.show(thread)).body.votes.length
 
-/** A page whose timers stand still between the steps of the test. */
+/** A page whose timers wait between the steps of the test. */
 async function stopped(advance: boolean): Promise<Page> {
   const page = await console_.signedIn({ reviewer: 'ann', viewport: WIDE, advance })
   await page.clock.install({ time: Date.now() })
@@ -62,7 +62,7 @@ it('approves no call that had to be paged, and none in its first second, by one 
     await page.keyboard.press('a')
     const now = await page.evaluate(() => location.hash.replace('#/thread/', ''))
     if (now !== thread) decided.push({ thread, after: at - (shown.get(thread) ?? at) })
-    // no number of these keys decides a call that had to be paged, so this reviewer goes on
+    // no number of these keys decides a call that had to be paged, so this reviewer takes the next
     else if ((await page.evaluate(() => document.activeElement?.matches('.approve'))) === true)
       await page.keyboard.press('j')
     await page.clock.runFor(1_000)
@@ -122,6 +122,31 @@ it('does not decide by Enter when the button showed the last screen', async () =
   }
   expect(await label(page)).not.toContain('not seen')
   expect(await page.locator('.undo').count()).toBe(0)
+  expect(await votesOn(one)).toBe(0)
+  await page.context().close()
+})
+
+it('does not count a quick scroll to the end, a held key or many keys', async () => {
+  const bot = await console_.world.agent()
+  const one = await held(bot, callOf(LONG))
+  const page = await stopped(false)
+  await visit(page, console_.world, `thread/${one.thread}`)
+  await opened(page, one.thread)
+  await page.keyboard.press('a')
+  await page.clock.runFor(100)
+  await page.getByText('line 119.').waitFor({ state: 'attached' })
+  const pane = page.locator('.call > .scroll')
+  const height = await pane.evaluate(({ scrollHeight }) => scrollHeight)
+  for (let at = 0; at <= height; at += 400) {
+    await pane.evaluate((element, top) => element.scrollTo(0, top), at)
+    await page.clock.runFor(100)
+  }
+  for (let i = 0; i < 20; i++) {
+    await page.keyboard.press('a')
+    await page.clock.runFor(20)
+  }
+  for (const way of ['down', 'down', 'up'] as const) await page.keyboard[way]('a')
+  expect(await label(page)).toContain('1 part not seen')
   expect(await votesOn(one)).toBe(0)
   await page.context().close()
 })

@@ -4,7 +4,7 @@ import { INSTALL_MS } from '../debian.ts'
 import { held } from '../gateway-fixture.ts'
 import { type Console, openConsole, WIDE } from './browser.ts'
 
-/** What stands on the screen stands in the order of its letters, measured where a browser draws each of them. */
+/** The order of letters on the screen, measured where a browser draws each of them. */
 
 let console_: Console
 beforeAll(async () => {

@@ -97,26 +97,6 @@ describe('an approval', () => {
     await ann.getByText('You approved revision 1.').waitFor()
   })
 
-  it('does not count a quick scroll to the end, a held key or many keys', async () => {
-    const one = await held(bot, { tool_name: 'hold', payload: LONG })
-    await console_.show(ann, one)
-    await ann.locator('.approve', { hasText: '1 part not seen' }).waitFor()
-    await approve(ann)
-    await ann.getByText('line 119.').waitFor({ state: 'attached' })
-    await ann.locator('.call > .scroll').evaluate(async (pane) => {
-      for (let at = 0; at <= pane.scrollHeight; at += 200) {
-        pane.scrollTo(0, at)
-        await new Promise((drawn) => requestAnimationFrame(drawn))
-      }
-    })
-    for (let i = 0; i < 20; i++) await ann.keyboard.press('a', { delay: 0 })
-    await ann.keyboard.down('a')
-    await ann.keyboard.down('a')
-    await ann.keyboard.up('a')
-    await blocked(ann).waitFor()
-    expect(await votes(one)).toBe(0)
-  })
-
   it('does not count what a cover hides, or a page that is hidden', async () => {
     const one = await held(bot)
     const page = await console_.signedIn({ reviewer: 'ann', viewport: WIDE })

@@ -27,7 +27,7 @@ export const STILL_MS = 1_000
 export function createParts(isNeeded: (name: string) => boolean = () => true) {
   const parts = signal<readonly Part[]>([])
   const seen = signal<ReadonlySet<string>>(new Set())
-  /** True once all parts were seen and the call has stood still for `STILL_MS`. */
+  /** True once all parts were seen and the call has not moved for `STILL_MS`. */
   const ready = signal(false)
   /** True once a part was not wholly on the screen. The keys that move through such a call never decide. */
   const paged = signal(false)
@@ -141,7 +141,7 @@ export function createParts(isNeeded: (name: string) => boolean = () => true) {
   }
 }
 
-/** What the page says when the focus is on the button of a call that was paged. */
+/** The sentence for a call that was paged, while the focus is on its button. */
 export const ENTER = 'All seen: Enter approves'
 
 /** True for a part that is not wholly on the screen, or that has a fold. */

@@ -3,7 +3,7 @@ import { orderOf } from '../../domain/letter-order.ts'
 
 /**
  * Text from an agent, in text nodes only and with isolated direction. Hidden characters appear as boxes with their code
- * point, and each run in a text that mixes directions is isolated. The text cannot move, hide or imitate the page
+ * point, and each run in text that mixes directions is isolated. The text cannot move, hide or imitate the page
  * around it. No translation changes it.
  */
 export function AgentText({ text }: { readonly text: string }) {
