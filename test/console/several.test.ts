@@ -43,6 +43,22 @@ describe('the table', () => {
     expect(to?.cells.map(({ times }) => times)).toEqual([2, 1, 2])
   })
 
+  it('writes the least, the most and the sum as the headings do, where all of them have one format', () => {
+    const written = (texts: readonly string[], amounts = [25_000, 64_450]): unknown => {
+      const all = calls(...amounts.map((amount) => ({ amount }))).map((one, i) => {
+        const segment = { text: texts[i] ?? '', field: 'payload.amount', exact: String(amounts[i]) }
+        return { ...one, heading: { line: '', segments: [segment] } }
+      })
+      return tableOf(all).columns[0]?.written
+    }
+    expect(written(['€250.00', '€644.50'])).toEqual(['€250.00', '€644.50', '€894.50'])
+    expect(written(['¥25,000', '¥64,450'])).toEqual(['¥25,000', '¥64,450', '¥89,450'])
+    expect(written(['€250.00', '$644.50'])).toBeUndefined()
+    expect(written(['25.0 kB', '64.4 kB'])).toBeUndefined()
+    expect(written(['a lot', 'more'])).toBeUndefined()
+    expect(tableOf(calls({ amount: 1 }, { amount: 2 })).columns[0]?.written).toBeUndefined()
+  })
+
   it('never calls a hidden value equal to its tag, and a missing one to nothing', () => {
     const [one, two] = calls({ amount: 1, a: '[hidden 1]' }, { amount: 1, a: '[hidden 1]' })
     const { columns } = tableOf([{ ...one!, masked: ['/a'] }, two!])

@@ -109,7 +109,9 @@ function Ready({ several }: Pick<BarProps, 'several'>) {
 function mainNumbers({ chosen }: Several): { readonly name: string; readonly sum: string } | undefined {
   const columns = tableOf(chosen.value.map(callOf)).columns.filter(({ numeric }) => numeric)
   const main = columns.find(({ decides }) => decides) ?? columns[0]
-  return main?.sum === undefined ? undefined : { name: `sum of ${main.name}`, sum: main.sum }
+  return main?.sum === undefined
+    ? undefined
+    : { name: `sum of ${main.name}`, sum: main.written?.[2] ?? main.sum }
 }
 
 /** The second act, with the list of the chosen calls. */

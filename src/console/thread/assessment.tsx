@@ -62,7 +62,10 @@ interface BecauseProps {
   readonly heading: HeadingView
 }
 
-/** A value that made the rule fire, as the summary writes it, with the exact value beside it. The mark covers only what the test read. */
+/**
+ * A value that made the rule fire, as the summary writes it, with the exact value beside it. The mark covers only what
+ * the test read.
+ */
 function BecauseLine({ of, heading }: BecauseProps) {
   const { field, value, hidden, state, read, of: judged } = of
   const formatted = read === undefined ? formattedIn(heading, of) : undefined
