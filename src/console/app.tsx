@@ -94,8 +94,15 @@ function Current() {
   const here = route.value
   switch (here.page) {
     case 'thread':
-    case 'several':
       return <ReviewPage filters={queueFilters()} thread={here.thread} />
+    case 'several':
+      return (
+        <ReviewPage
+          filters={queueFilters()}
+          thread={here.thread}
+          several={(props) => <More show={({ SeveralPane }) => <SeveralPane {...props} />} />}
+        />
+      )
     case 'history':
       return <More show={({ HistoryPage }) => <HistoryPage filters={here.filters} />} />
     case 'policies':

@@ -1,5 +1,6 @@
 import type { HeadingView } from '../contract/heading.ts'
 import { codeOf, segmentsOf } from './hidden-characters.ts'
+import { inOrder } from './letter-order.ts'
 
 /**
  * The heading of a call, made from the contract's template and the payload. Segments contain raw text; the result of
@@ -10,7 +11,7 @@ export type Heading = HeadingView
 export type HeadingSegment = HeadingView['segments'][number]
 
 export function headingOf(segments: HeadingSegment[], template?: string): Heading {
-  const line = segments.map(({ text }) => visible(text)).join('')
+  const line = inOrder(segments.map(({ text }) => visible(text)).join(''))
   return { line, segments, ...(template === undefined ? {} : { template }) }
 }
 

@@ -18,7 +18,7 @@ export interface Inspection {
   readonly warnings: readonly TextWarning[]
 }
 
-export type TextWarning = HiddenKind | keyof typeof CHECKS
+export type TextWarning = HiddenKind | keyof typeof CHECKS | 'order'
 
 /** A sentence for each warning, which reviewers read. */
 export const WARNINGS: Readonly<Record<TextWarning, string>> = {
@@ -36,6 +36,7 @@ export const WARNINGS: Readonly<Record<TextWarning, string>> = {
   stacked: 'Marks are stacked on letters, or strike them out.',
   padding: 'Long empty stretches may push text out of sight.',
   address: 'An address is different from what it seems.',
+  order: 'Letters that run from right to left are next to digits, signs or other letters.',
 }
 
 const CHECKS = {

@@ -1,5 +1,6 @@
 import { type JsonValue, pointerStep } from '../contract/json.ts'
 import { deceptiveWords, inspectText, spelled, type TextWarning, WARNINGS } from './hidden-text.ts'
+import { LONGEST_VALUE, mixesDirections } from './letter-order.ts'
 
 /** A place in an agent's text that may deceive a reader, and its warnings. */
 export interface PlaceWarning {
@@ -14,6 +15,8 @@ export interface PlaceWarning {
 export interface Placed {
   readonly place: string
   readonly text: string
+  /** True for a value that made a rule fire. */
+  readonly read?: boolean
 }
 
 /** Maximum number of places to list. Further places are combined into one entry. */
@@ -23,8 +26,10 @@ const WORDS = 20
 /** Returns the warnings of these texts, each place once. */
 export function warningsOf(texts: Iterable<Placed>): PlaceWarning[] {
   const found = new Map<string, { kinds: Set<TextWarning>; words: Set<string> }>()
-  for (const { place, text } of texts) {
-    const { warnings } = inspectText(text)
+  for (const { place, text, read } of texts) {
+    const warnings = [...inspectText(text).warnings]
+    // a reader of mail in Hebrew must not learn to ignore the warning
+    if ((read || text.length <= LONGEST_VALUE) && mixesDirections(text)) warnings.push('order')
     if (warnings.length === 0) continue
     const here = found.size < PLACES || found.has(place) ? place : 'more places'
     const { kinds, words } = found.get(here) ?? { kinds: new Set(), words: new Set() }

@@ -6,7 +6,7 @@ import { INSTALL_MS } from '../debian.ts'
 import { type Agent, held } from '../gateway-fixture.ts'
 import { Browser, CLIENT_ID, CLIENT_SECRET, startProvider, type TestProvider } from '../identity-provider.ts'
 import { freePort } from '../ports.ts'
-import { type Console, openConsole, seeAll } from './browser.ts'
+import { approve, type Console, openConsole, seeAll } from './browser.ts'
 
 /**
  * The reach of an agent that serves a page on another port of the reviewer's machine. Browsers send it the cookies of
@@ -147,7 +147,7 @@ describe('a server on another port of the same host', () => {
     expect(records).toEqual([])
     await page.locator('figure img').waitFor()
     await seeAll(page)
-    await page.keyboard.press('a')
+    await approve(page)
     await page.getByText('You approved revision 1.').waitFor()
   })
 
@@ -204,7 +204,7 @@ describe('a server on another port of the same host', () => {
     await preview.reload()
     const records = await console_.world.evidenceOf(async () => {
       await seeAll(page)
-      await page.keyboard.press('a')
+      await approve(page)
       await page.getByText('Your session has ended').waitFor()
     })
     expect(records).toEqual([])

@@ -4,7 +4,7 @@ import type { Displayed } from '../../src/contract/review-requests.ts'
 import { displayedDigest } from '../../src/domain/digest.ts'
 import { INSTALL_MS } from '../debian.ts'
 import { type Agent, type EvidenceLine, held, type Held, type Reviewer } from '../gateway-fixture.ts'
-import { type Console, openConsole, seeAll, WIDE } from './browser.ts'
+import { approve, type Console, openConsole, seeAll, WIDE } from './browser.ts'
 
 /**
  * Ways to approve without looking, beside those of seen.test.ts. No page records a part as seen that was not on the
@@ -116,7 +116,7 @@ describe('another page', () => {
     await seeAll(page)
     await page.route(`**/api/review/threads/${one.thread}`, (route) => route.abort())
     await bot.revise(one.task, one.thread, { request_payload: { amount: 9_999 } })
-    await page.keyboard.press('a')
+    await approve(page)
     await page.locator('.undo.bad').getByText('Your vote was not counted.').waitFor()
     expect(await castIn(one)).toEqual([])
     await page.unroute(`**/api/review/threads/${one.thread}`)

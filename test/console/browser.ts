@@ -197,6 +197,14 @@ export async function seeAll(page: Page): Promise<void> {
   }
 }
 
+/** Approves with `a`, and with Enter where the call had to be paged. Returns the keys. */
+export async function approve(page: Page): Promise<string[]> {
+  await page.keyboard.press('a')
+  if (!(await page.evaluate(() => document.activeElement?.matches('.approve')))) return ['a']
+  await page.keyboard.press('Enter')
+  return ['a', 'Enter']
+}
+
 /** Everything in the page fits its width: nothing has to be moved sideways to be read. */
 export async function expectNoSidewaysScroll(page: Page): Promise<void> {
   const [content, window] = await page.evaluate(() => [

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { INSTALL_MS } from '../debian.ts'
 import { type Agent, newTask } from '../gateway-fixture.ts'
-import { type Console, openConsole, visit } from './browser.ts'
+import { approve, type Console, openConsole, visit } from './browser.ts'
 
 /** Everything that the data of hostile texts and pictures holds, in every place where an agent can put text. */
 
@@ -128,7 +128,7 @@ describe('hostile text', () => {
     ).toEqual([])
     await page.getByRole('button', { name: 'Exact text' }).click()
     await expectNothingHidden()
-    await page.keyboard.press('a')
+    await approve(page)
     await page.waitForFunction(() => document.activeElement?.id === 'acknowledge')
   })
 

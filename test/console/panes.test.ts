@@ -3,14 +3,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { INSTALL_MS } from '../debian.ts'
 import { type Agent, held } from '../gateway-fixture.ts'
 import {
+  approve,
   axe,
   type Console,
   expectNoSidewaysScroll,
   openConsole,
   PHONE,
+  seeAll,
   visit,
   WIDE,
-  seeAll,
 } from './browser.ts'
 
 /** The list and a call: side by side in a wide window, one at a time in a narrow one, by keyboard alone. */
@@ -55,7 +56,7 @@ describe('a wide window', () => {
     await page.keyboard.press('Escape')
     expect(await focus(page)).toBe(order[0])
     await seeAll(page)
-    await page.keyboard.press('a')
+    await approve(page)
     await title(page, 'amount 202')
     expect(await open(page)).toBe(order[1])
     await page.locator(`.item.done a[href="${order[0]}"]`).waitFor()
@@ -97,7 +98,7 @@ describe('a wide window', () => {
     await (await console_.inQueue(page, one)).click()
     await title(page, 'amount 333')
     await seeAll(page)
-    await page.keyboard.press('a')
+    await approve(page)
     await page.getByText('You approved revision 1.').waitFor()
     await page.getByRole('link', { name: 'Next call that waits for you' }).waitFor()
   })

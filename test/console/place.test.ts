@@ -4,14 +4,15 @@ import type { ThreadView } from '../../src/contract/reviewer.ts'
 import { INSTALL_MS } from '../debian.ts'
 import { type Agent, type Held, held, type Reviewer } from '../gateway-fixture.ts'
 import {
+  approve,
   axe,
   type Console,
   DESKTOP,
   expectNoSidewaysScroll,
   openConsole,
   PHONE,
-  visit,
   seeAll,
+  visit,
 } from './browser.ts'
 
 /**
@@ -122,7 +123,7 @@ describe('a thread', () => {
     const eve = await console_.world.reviewer('eve')
     await console_.show(ann, one)
     await seeAll(ann)
-    await ann.keyboard.press('a')
+    await approve(ann)
     const dialog = ann.getByRole('dialog')
     await dialog.waitFor()
     await eve.vote(one.thread, { decision: 'request_changes', revision: 1, comment: 'less' })
@@ -254,7 +255,7 @@ describe('a list', () => {
     for (const key of ['j', 'j', 'Enter']) await page.keyboard.press(key)
     await button(page, 'Approve').waitFor()
     await seeAll(page)
-    await page.keyboard.press('a')
+    await approve(page)
     await page.getByRole('dialog').waitFor()
     await page.keyboard.press('y')
     await page.getByText('You approved revision 1.').waitFor()
@@ -368,7 +369,7 @@ describe('a low window', () => {
     const page = await console_.signedIn({ reviewer: 'eve', viewport: { width: 720, height: 360 } })
     await console_.show(page, one)
     await seeAll(page)
-    await page.keyboard.press('a')
+    await approve(page)
     const box = await page.getByRole('button', { name: 'Approve high risk' }).boundingBox()
     expect((box?.y ?? 999) + (box?.height ?? 0)).toBeLessThanOrEqual(360)
     await page.keyboard.press('Escape')

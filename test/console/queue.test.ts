@@ -261,7 +261,7 @@ describe('the queue', () => {
     await page.getByText('amount 200').first().waitFor()
     await live(page)
     expect(await page.locator('.item').count()).toBe(25)
-    await page.getByText('25 or more need your vote').waitFor()
+    await page.getByText('30 need your vote').waitFor()
     const behind = await held(other, { payload: { amount: 300 } })
     await page.locator('.news').waitFor()
     await page.getByRole('button', { name: 'Load more' }).click()

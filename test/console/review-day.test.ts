@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { BUNDLE } from '../bundle.ts'
 import { INSTALL_MS } from '../debian.ts'
 import { held, type Proposal } from '../gateway-fixture.ts'
-import { type Console, openConsole, WIDE } from './browser.ts'
+import { approve, type Console, openConsole, WIDE } from './browser.ts'
 
 /**
  * Twenty decisions on 25 mixed calls of the starter policies, by keyboard alone, with every part seen. The test prints
@@ -155,12 +155,12 @@ it('decides 20 of 25 calls with at most 40 keys and no page change, each part se
       await page.getByRole('button', { name: 'Choose the 6 that were seen' }).waitFor()
       await press('X')
       await ready(page, press)
-      await press('a')
+      keys.push(...(await approve(page)))
       decided += 6
     } else {
       const risk = await page.locator('.strip .risk').innerText()
       await ready(page, press)
-      await press('a')
+      keys.push(...(await approve(page)))
       if (risk === 'high' || risk === 'critical') {
         await page.getByRole('dialog').waitFor()
         await press('y')

@@ -5,7 +5,7 @@ import { sumOf, tableOf } from '../../src/console/several/table.ts'
 import type { JsonObject } from '../../src/contract/json.ts'
 import { INSTALL_MS } from '../debian.ts'
 import { type Agent, held, type Held, type Reviewer } from '../gateway-fixture.ts'
-import { axe, type Console, expectNoSidewaysScroll, openConsole, PHONE, WIDE } from './browser.ts'
+import { approve, axe, type Console, expectNoSidewaysScroll, openConsole, PHONE, WIDE } from './browser.ts'
 
 /** A vote on several calls: one table of calls that are alike, and one act for those that were chosen and seen. */
 
@@ -41,6 +41,22 @@ describe('the table', () => {
     ])
     expect(to).toMatchObject({ numeric: false, different: 2, decides: false })
     expect(to?.cells.map(({ times }) => times)).toEqual([2, 1, 2])
+  })
+
+  it('writes the least, the most and the sum as the headings do, where all of them have one format', () => {
+    const written = (texts: readonly string[], amounts = [25_000, 64_450]): unknown => {
+      const all = calls(...amounts.map((amount) => ({ amount }))).map((one, i) => {
+        const segment = { text: texts[i] ?? '', field: 'payload.amount', exact: String(amounts[i]) }
+        return { ...one, heading: { line: '', segments: [segment] } }
+      })
+      return tableOf(all).columns[0]?.written
+    }
+    expect(written(['€250.00', '€644.50'])).toEqual(['€250.00', '€644.50', '€894.50'])
+    expect(written(['¥25,000', '¥64,450'])).toEqual(['¥25,000', '¥64,450', '¥89,450'])
+    expect(written(['€250.00', '$644.50'])).toBeUndefined()
+    expect(written(['25.0 kB', '64.4 kB'])).toBeUndefined()
+    expect(written(['a lot', 'more'])).toBeUndefined()
+    expect(tableOf(calls({ amount: 1 }, { amount: 2 })).columns[0]?.written).toBeUndefined()
   })
 
   it('never calls a hidden value equal to its tag, and a missing one to nothing', () => {
@@ -102,7 +118,7 @@ describe('several calls', () => {
     await page.keyboard.press('Shift+X')
     await page.getByRole('heading', { name: '3 calls of pay by bot' }).waitFor()
     expect(await checked(page)).toBe(0)
-    await page.keyboard.press('a')
+    await approve(page)
     await page.getByText('Choose calls first').waitFor({ state: 'attached' })
     await allSeen(page, 3)
     expect(await axe(page)).toEqual([])
@@ -110,7 +126,7 @@ describe('several calls', () => {
     expect(await checked(page)).toBe(3)
     await page.getByText('3 of 3 chosen, sum of amount 660').waitFor()
     await page.locator('.approve:not([aria-disabled=true])').waitFor()
-    await page.keyboard.press('a')
+    await approve(page)
     await page.locator('.undo').getByText('3 calls of pay').waitFor()
     expect((await Promise.all(all.map(votesOn))).flat()).toEqual([])
     await page.locator('.undo').waitFor({ state: 'detached' })
@@ -157,9 +173,9 @@ describe('several calls', () => {
     await allSeen(page, 1)
     await page.getByLabel('Choose two').check()
     await page.locator('.approve[aria-disabled=true]', { hasText: '1 part not seen' }).waitFor()
-    await page.keyboard.press('a')
+    await approve(page)
     await page.getByText('line 59.').waitFor({ state: 'attached' })
-    await page.keyboard.press('a')
+    await approve(page)
     expect((await Promise.all(all.map(votesOn))).flat()).toEqual([])
     await end(all)
     await page.context().close()
@@ -176,7 +192,7 @@ describe('several calls', () => {
     await allSeen(page, 2)
     await page.keyboard.press('Shift+X')
     await page.locator('.approve:not([aria-disabled=true])').waitFor()
-    await page.keyboard.press('a')
+    await approve(page)
     const dialog = page.getByRole('dialog')
     await dialog.getByText('Approve 2 calls of high risk?').waitFor()
     expect(await dialog.locator('tbody tr').count()).toBe(2)
@@ -221,7 +237,7 @@ describe('several calls', () => {
     await allSeen(page, 2)
     await page.keyboard.press('Shift+X')
     await page.locator('.approve:not([aria-disabled=true])').waitFor()
-    await page.keyboard.press('a')
+    await approve(page)
     await page.locator('.undo').waitFor()
     await bot.revise(all[1]!.task, all[1]!.thread, { request_payload: { amount: 525, to: 'shop' } })
     await page

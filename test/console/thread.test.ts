@@ -4,14 +4,15 @@ import type { ThreadView } from '../../src/contract/reviewer.ts'
 import { INSTALL_MS } from '../debian.ts'
 import { type Agent, type Held, held, type Reviewer } from '../gateway-fixture.ts'
 import {
+  approve,
   axe,
   type Console,
   DESKTOP,
   expectNoSidewaysScroll,
   openConsole,
   PHONE,
-  visit,
   seeAll,
+  visit,
 } from './browser.ts'
 
 /** One thread: reading it, deciding on it, and everything that may happen meanwhile. */
@@ -118,7 +119,7 @@ describe('reading a thread', () => {
       expect(await axe(page), JSON.stringify(look)).toEqual([])
       await expectNoSidewaysScroll(page)
       await seeAll(page)
-      await page.keyboard.press('a')
+      await approve(page)
       await page.getByRole('dialog').waitFor()
       expect(await axe(page), 'dialog').toEqual([])
     }
@@ -131,7 +132,7 @@ describe('reading a thread', () => {
     await olga.getByText('You cannot vote on this call, because').waitFor()
     await olga.getByText(/Ann Ash.* can vote/).waitFor()
     expect(await button(olga, 'Approve').count()).toBe(0)
-    await olga.keyboard.press('a')
+    await approve(olga)
     expect(await olga.getByRole('dialog').count()).toBe(0)
     expect((await stateOf(one)).votes).toEqual([])
   })
@@ -157,7 +158,7 @@ describe('deciding', () => {
       const one = await held(bot, { payload })
       await console_.show(ann, one)
       await seeAll(ann)
-      await ann.keyboard.press('a')
+      await approve(ann)
       const dialog = ann.getByRole('dialog', { name: 'Approve this call?' })
       await dialog.getByText('irreversible').waitFor()
       for (const text of ['pay', 'bot']) await dialog.getByText(text, { exact: true }).first().waitFor()
@@ -166,7 +167,7 @@ describe('deciding', () => {
       await ann.keyboard.press('Escape')
       await dialog.waitFor({ state: 'detached' })
       await seeAll(ann)
-      await ann.keyboard.press('a')
+      await approve(ann)
       await ann.keyboard.press('y')
       await ann.getByText('You approved revision 1.').waitFor()
       expect((await stateOf(one)).votes).toHaveLength(1)
@@ -280,12 +281,12 @@ describe('deciding', () => {
     await console_.show(ann, one)
     await ann.getByText('U+202E').first().waitFor()
     await seeAll(ann)
-    await ann.keyboard.press('a')
+    await approve(ann)
     await ann.waitForFunction(() => document.activeElement?.id === 'acknowledge')
     expect((await stateOf(one)).votes).toEqual([])
     await ann.getByLabel('I have seen this').check()
     await seeAll(ann)
-    await ann.keyboard.press('a')
+    await approve(ann)
     await ann.getByText('You approved revision 1.').waitFor()
   })
 })
@@ -299,7 +300,7 @@ describe('meanwhile', () => {
     expect(await button(ann, 'Approve').isDisabled()).toBe(true)
     const payload = ann.getByRole('region', { name: 'What runs' })
     expect(await payload.getByText('500', { exact: true }).count()).toBe(1)
-    await ann.keyboard.press('a')
+    await approve(ann)
     await button(ann, 'Look at revision 2').click()
     const changes = ann.getByRole('region', { name: 'What changed' })
     await changes.getByText('500').waitFor()
@@ -324,7 +325,7 @@ describe('meanwhile', () => {
     await seeAll(page)
     await button(page, 'Approve').click()
     await page.getByText('Your vote was not counted.').waitFor()
-    await page.keyboard.press('a')
+    await approve(page)
     await page.getByText('Look at the new revision first').waitFor()
     await button(page, 'Look at revision 2').click()
     await page.getByRole('region', { name: 'What changed' }).getByText('900').first().waitFor()

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ThreadView } from '../../src/contract/reviewer.ts'
 import { INSTALL_MS } from '../debian.ts'
 import { type Agent, held, type Held, type Reviewer } from '../gateway-fixture.ts'
-import { axe, type Console, openConsole, seeAll, visit, WIDE } from './browser.ts'
+import { approve, axe, type Console, openConsole, seeAll, visit, WIDE } from './browser.ts'
 
 /** Votes on calls of low and medium risk wait five seconds, and no vote is lost in silence. */
 
@@ -24,10 +24,10 @@ afterAll(async () => {
 })
 
 const stateOf = async ({ thread }: Held): Promise<ThreadView> => (await ben.show(thread)).body
-const approve = async (page: Page, one: Held): Promise<void> => {
+const approved = async (page: Page, one: Held): Promise<void> => {
   await console_.show(page, one)
   await seeAll(page)
-  await page.keyboard.press('a')
+  await approve(page)
   await page.locator('.undo').getByText('You approved').waitFor()
 }
 
@@ -37,7 +37,7 @@ describe('a vote that waits', () => {
     await console_.show(ann, one)
     await ann.getByRole('textbox', { name: 'Comment' }).fill('checked')
     await ann.keyboard.press('Escape')
-    await approve(ann, one)
+    await approved(ann, one)
     expect(await axe(ann)).toEqual([])
     await ann.keyboard.press('u')
     await ann.locator('.undo').waitFor({ state: 'detached' })
@@ -49,7 +49,7 @@ describe('a vote that waits', () => {
 
   it('is sent after five seconds, with the parts that were on the screen', async () => {
     const one = await held(bot)
-    await approve(ann, one)
+    await approved(ann, one)
     expect((await stateOf(one)).votes).toEqual([])
     await ann.getByText('You approved revision 1.').waitFor()
     expect((await stateOf(one)).votes).toHaveLength(1)
@@ -60,7 +60,7 @@ describe('a vote that waits', () => {
   it('is sent when the page is left, and once only', async () => {
     const one = await held(bot)
     const page = await console_.signedIn({ reviewer: 'ann', viewport: WIDE })
-    await approve(page, one)
+    await approved(page, one)
     await page.goto('about:blank')
     await expect.poll(async () => (await stateOf(one)).votes.length).toBe(1)
     await page.goto(`${console_.world.url}/console/`)
@@ -71,7 +71,7 @@ describe('a vote that waits', () => {
 
   it('stays on the page when the connection is lost, and can be sent again or dropped', async () => {
     const [one, two] = [await held(bot), await held(bot)]
-    await approve(ann, one)
+    await approved(ann, one)
     await ann.route('**/votes', (route) => route.abort('connectionreset'))
     await ann.locator('.undo.bad').getByText('1 vote was not sent:').waitFor()
     expect(await axe(ann)).toEqual([])
@@ -80,7 +80,7 @@ describe('a vote that waits', () => {
     await expect.poll(async () => (await stateOf(one)).votes.length).toBe(1)
     await ann.locator('.undo').waitFor({ state: 'detached' })
     await ann.route('**/votes', (route) => route.abort('connectionreset'))
-    await approve(ann, two)
+    await approved(ann, two)
     await ann.getByRole('button', { name: 'Drop it' }).click()
     await ann.locator('.undo').waitFor({ state: 'detached' })
     await ann.unroute('**/votes')
@@ -89,7 +89,7 @@ describe('a vote that waits', () => {
 
   it('counts as sent when only its answer was lost', async () => {
     const one = await held(bot)
-    await approve(ann, one)
+    await approved(ann, one)
     await ann.route('**/votes', async (route) => {
       await route.fetch()
       await route.abort('connectionreset')
@@ -102,7 +102,7 @@ describe('a vote that waits', () => {
   it('keeps its reviewer signed in until it arrived or was dropped', async () => {
     const one = await held(bot)
     const page = await console_.signedIn({ reviewer: 'ann', viewport: WIDE })
-    await approve(page, one)
+    await approved(page, one)
     await page.route('**/votes', (route) => route.abort('connectionreset'))
     const signOut = async (): Promise<void> => {
       await page.getByText('Ann Ash').first().click()
@@ -120,7 +120,7 @@ describe('a vote that waits', () => {
 
   it('is not counted for a revision that was not on the screen, and the page says so', async () => {
     const one = await held(bot)
-    await approve(ann, one)
+    await approved(ann, one)
     const revision = { revision_id: 'r2', request_payload: { amount: 900 } }
     await bot.revise(one.task, one.thread, revision)
     await ann.locator('.undo.bad').getByText('Your vote was not counted.').waitFor()
@@ -132,7 +132,7 @@ describe('a vote that waits', () => {
   it('is shown after the next sign-in when the session ended meanwhile', async () => {
     const one = await held(bot)
     const page = await console_.signedIn({ reviewer: 'cat', viewport: WIDE })
-    await approve(page, one)
+    await approved(page, one)
     await console_.world.admin('DELETE', 'reviewers/acme/cat/sessions')
     await page.getByText('Your session has ended').waitFor()
     await visit(page, console_.world, `sign-in/${await console_.world.link('cat')}`)
@@ -148,7 +148,7 @@ describe('a vote that waits', () => {
     const one = await held(bot, { payload: { amount: 20_000 } })
     await console_.show(ann, one)
     await seeAll(ann)
-    await ann.keyboard.press('a')
+    await approve(ann)
     await ann.getByRole('dialog').waitFor()
     await ann.keyboard.press('y')
     await ann.getByText('You approved revision 1.').waitFor()
@@ -157,7 +157,7 @@ describe('a vote that waits', () => {
 
   it('loses to the vote of another reviewer that ends the call meanwhile, and the page says so', async () => {
     const one = await held(bot)
-    await approve(ann, one)
+    await approved(ann, one)
     await ben.vote(one.thread, { decision: 'reject', revision: 1 })
     await ann.locator('.undo.bad').getByText('1 vote was not counted:').waitFor()
     await ann.getByRole('button', { name: 'Drop it' }).click()
@@ -172,7 +172,7 @@ describe('a vote that waits', () => {
     await console_.show(cat, one)
     await console_.show(ann, one)
     await seeAll(ann)
-    await ann.keyboard.press('a')
+    await approve(ann)
     await ann.getByRole('dialog').waitFor()
     await ann.keyboard.press('y')
     await ann.getByText('You approved revision 1.').waitFor()

@@ -38,6 +38,18 @@ describe('warningsIn', () => {
   })
 })
 
+describe('warningsIn, for letters from right to left', () => {
+  it('warns of prose only where a rule fired for it', () => {
+    const body = 'ההזמנה 5 תצא מחר, api מוכן. '.repeat(12)
+    const shown = { payload: { body, other: body, short: 'אב 100' }, masked: [], pictures: [] }
+    const because = [{ field: 'payload.body', value: 'x' }]
+    const rule = { id: 'r', mode: 'shadow', because } as const
+    const fired = [rule] as unknown as NonNullable<Parameters<typeof warningsIn>[0]['fired']>
+    const found = warningsIn({ claims: {}, digest: 'rtl', fired }, shown)
+    expect(found.map(({ place }) => place)).toEqual(['payload/body', 'payload/short'])
+  })
+})
+
 describe('warningsOf', () => {
   it('lists each place once, with all of its warnings', () => {
     const texts = [`a${RIGHT_TO_LEFT}b`, 'fine', 'run tеst'].map((text) => ({ place: 'preview', text }))

@@ -1,18 +1,23 @@
 import { segmentsOf } from '../../domain/hidden-characters.ts'
+import { inOrder } from '../../domain/letter-order.ts'
 
 /*
  * Makes foreign text safe for a terminal: text from agents, reviewers, administrators and files. The characters of the
  * result cannot move the cursor, and its lines cannot imitate the program's own lines.
  */
 
-/** Replaces hidden characters with their code points, as the console does. Line ends and tabs remain. */
+/**
+ * Replaces hidden characters with their code points, as the console does, and letters that would change the order of a
+ * line. Line ends and tabs remain.
+ */
 export function visible(text: string): string {
-  return segmentsOf(text)
+  const shown = segmentsOf(text)
     .map(({ text: run, hidden }) => {
       if (hidden === undefined) return run
       return hidden.count === 1 ? `<${hidden.code}>` : `<${hidden.code} x${hidden.count}>`
     })
     .join('')
+  return shown.split('\n').map(inOrder).join('\n')
 }
 
 /** The same text on one line, for lists and reports with one statement on each line. */

@@ -3,8 +3,8 @@ import { signal } from '@preact/signals'
 import { above, type Route } from '../route/route.ts'
 import { type Action, strike } from './keymap.ts'
 
-/** The page's action for each key. A key without an action has no effect. */
-export type Handlers = Partial<Record<Action, () => void>>
+/** The page's action for each key. A key without an action has no effect. An action that is false changed nothing. */
+export type Handlers = Partial<Record<Action, () => unknown>>
 
 export const helpShown = signal(false)
 
@@ -26,28 +26,33 @@ export function handleKeys(handlers: Handlers): () => void {
 export function startKeyboard(): void {
   document.addEventListener('keydown', (event) => {
     if (event.defaultPrevented || document.querySelector('dialog[open], :popover-open')) return
-    const { key, repeat: repeated } = event
+    const { repeat: repeated } = event
+    const key = event.key === ' ' ? 'Space' : event.key
     const modified = event.ctrlKey || event.metaKey || event.altKey || event.isComposing
     const struck = strike(
-      { key, typing: isTyping(event.target), modified, repeated },
+      {
+        key,
+        typing: isTyping(event.target) || (key === 'Space' && isPressed(event.target)),
+        modified,
+        repeated,
+      },
       route.value.page,
       pending,
     )
     pending = struck.pending
-    if (struck.action === undefined) return
-    event.preventDefault()
-    act(struck.action)
+    if (struck.action !== undefined && act(struck.action) !== false) event.preventDefault()
   })
 }
 
-function act(action: Action): void {
+function act(action: Action): unknown {
   const own = parts.find((part) => part[action] !== undefined)?.[action]
+  if (action === 'back' && leaveField()) return true
+  if (own !== undefined) return own()
   if (action === 'help') helpShown.value = true
-  else if (action === 'back' && leaveField()) return
-  else if (own !== undefined) own()
   else if (action.startsWith('go ')) go({ page: action.slice(3), filters: {} } as Route)
   else if (action === 'search') search()
   else if (action === 'back' && route.value.page !== 'queue') go(above(route.value, list))
+  return true
 }
 
 /** Focuses the search field of the page, or opens the history, which has a search field. */
@@ -62,6 +67,10 @@ function leaveField(): boolean {
   if (typing) (document.activeElement as HTMLElement).blur()
   return typing
 }
+
+/** True for an element that Space presses. */
+const isPressed = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && target.closest('button, summary, [type=checkbox], [type=radio]') !== null
 
 export const isTyping = (target: EventTarget | null = document.activeElement): boolean =>
   target instanceof HTMLElement &&

@@ -5,6 +5,7 @@ export type Action =
   | 'next'
   | 'previous'
   | 'approve'
+  | 'page'
   | 'reject'
   | 'request_changes'
   | 'diff'
@@ -50,7 +51,8 @@ const LISTS: readonly Page[] = [...REVIEW, 'history', 'webhooks']
 export const BINDINGS: readonly Binding[] = [
   { keys: 'j', action: 'next', does: 'Next', on: LISTS },
   { keys: 'k', action: 'previous', does: 'Previous', on: LISTS },
-  { keys: 'a', action: 'approve', does: 'Approve, or show the next part that was not seen', on: CALLS },
+  { keys: 'a', action: 'approve', does: 'Show the next screen; after the last, approve', on: CALLS },
+  { keys: 'Space', action: 'page', does: 'Show the next screen', on: CALLS },
   { keys: 'r', action: 'reject', does: 'Reject', on: CALLS },
   { keys: 'c', action: 'request_changes', does: 'Request changes', on: CALLS },
   { keys: 'v', action: 'reveal', does: 'Reveal the hidden values', on: CALLS },

@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import type { Because } from '../../contract/reasons.ts'
+import type { HeadingView } from '../../contract/heading.ts'
 import type { ThreadSummary } from '../../contract/reviewer.ts'
 import { RiskShape } from '../risk/risk-mark.tsx'
 import { me } from '../session/session.ts'
 import { AgentText } from '../text/agent-text.tsx'
 import { HeadingLine } from '../text/heading-line.tsx'
-import { placeName, shortened, STATES } from '../text/because-text.ts'
+import { formattedIn, placeName, shortened, STATES } from '../text/because-text.ts'
 import { hasStopped } from '../time/asked.ts'
 import { Ago, Due, sinceText } from '../time/countdown.tsx'
 import { readAt } from './queue-state.ts'
@@ -71,7 +72,7 @@ function Ending({ thread }: Pick<ItemProps, 'thread'>) {
 }
 
 /** The value that made the rule fire. Without one, the reason from policy. */
-function Why({ thread: { thread_id, message, because } }: Pick<ItemProps, 'thread'>) {
+function Why({ thread: { thread_id, message, because, heading } }: Pick<ItemProps, 'thread'>) {
   return (
     <span class="why" id={`why-${thread_id}`}>
       {because && (
@@ -80,7 +81,7 @@ function Why({ thread: { thread_id, message, because } }: Pick<ItemProps, 'threa
           <span class="field">
             <AgentText text={placeName(because.field)} />
           </span>{' '}
-          {because.hidden ? <span class="masked">hidden</span> : <Value of={because} />}
+          {because.hidden ? <span class="masked">hidden</span> : <Value of={because} heading={heading} />}
         </>
       )}
       {(because === undefined || because.hidden) && (
@@ -92,8 +93,13 @@ function Why({ thread: { thread_id, message, because } }: Pick<ItemProps, 'threa
   )
 }
 
-function Value({ of }: { readonly of: Because }) {
-  const text = of.state ? STATES[of.state] : String(of.value)
+interface ValueProps {
+  readonly of: Because
+  readonly heading: HeadingView
+}
+
+function Value({ of, heading }: ValueProps) {
+  const text = of.state ? STATES[of.state] : (formattedIn(heading, of) ?? String(of.value))
   return (
     <b>
       <AgentText text={shortened(text)} />

@@ -5,7 +5,7 @@ import { List, move } from '../list/list.tsx'
 import type { Filters } from '../route/filters.ts'
 import { RISKS, RiskMark } from '../risk/risk-mark.tsx'
 import { go, route } from '../route/router.ts'
-import { waiting } from '../session/counts.ts'
+import { needsVote, waiting } from '../session/counts.ts'
 import { spoken } from '../text/because-text.ts'
 import { announce } from '../shell/announce.tsx'
 import { CALL, Heading } from '../shell/heading.tsx'
@@ -60,7 +60,7 @@ export function QueuePane({ filters }: { readonly filters: Filters }) {
     <section class="pane list" aria-label="Queue">
       <div class="list-head">
         <Heading quiet={openCall() !== undefined}>Queue</Heading>
-        <p class="small quiet">{needed(state.value.items)}</p>
+        <p class="small quiet">{needed(state.value.items, shown)}</p>
         <FilterBar filters={filters}>
           <News />
         </FilterBar>
@@ -82,10 +82,11 @@ export function QueuePane({ filters }: { readonly filters: Filters }) {
   )
 }
 
-function needed(items: readonly ThreadSummary[]): string {
-  const count = items.filter(needsMe).length
-  const more = queue.state.value.cursor === undefined ? '' : ' or more'
-  return `${count}${more} ${count === 1 && more === '' ? 'needs' : 'need'} your vote`
+/** The number of the badge; with filters, that of the list. */
+function needed(items: readonly ThreadSummary[], filtered: boolean): string {
+  const more = queue.state.value.cursor === undefined ? '' : '+'
+  const count = (filtered ? undefined : needsVote.value) ?? `${items.filter(needsMe).length}${more}`
+  return `${count} ${count === '1' ? 'needs' : 'need'} your vote`
 }
 
 /** The calls that arrived since the list was loaded. */

@@ -1,3 +1,4 @@
+import { type ComponentChildren, Fragment } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { handleKeys } from '../keyboard/keyboard.ts'
 import { openCall, QueuePane } from '../queue/queue-pane.tsx'
@@ -18,7 +19,7 @@ import { spoken } from '../text/because-text.ts'
 import { announce } from '../shell/announce.tsx'
 import { takeFocus } from '../shell/heading.tsx'
 import { advances, wide } from '../shell/preferences.ts'
-import { SeveralPane } from '../several/several-pane.tsx'
+import type { SeveralProps } from '../several/several-pane.tsx'
 import { CallPane } from '../thread/call-pane.tsx'
 import { listen } from '../wire/stream.ts'
 
@@ -26,6 +27,8 @@ interface ReviewProps {
   readonly filters: Filters
   /** The open call. */
   readonly thread?: string
+  /** Draws the table of the calls that are like the call. */
+  readonly several?: (props: SeveralProps) => ComponentChildren
 }
 
 /** True when the list is shown beside the call. */
@@ -35,7 +38,7 @@ export const besides = (here: Route): boolean => wide.value && (here.page === 'q
 export const queueFilters = (): Filters => (list.page === 'queue' ? list.filters : {})
 
 /** The queue and a call: side by side in a wide window, otherwise one of them. */
-export function ReviewPage({ filters, thread }: ReviewProps) {
+export function ReviewPage({ filters, thread, several }: ReviewProps) {
   // runs before the first paint, so that rows of another address never appear
   useLayoutEffect(() => {
     void loadQueue(filters)
@@ -52,17 +55,17 @@ export function ReviewPage({ filters, thread }: ReviewProps) {
       }),
     [both, thread],
   )
-  const several = route.value.page === 'several'
   return (
     <>
       {(both || thread === undefined) && <QueuePane filters={filters} />}
       {thread !== undefined && several && (
-        <SeveralPane
-          key={`several ${thread}`}
-          id={thread}
-          first={preselected === thread ? thread : undefined}
-          voted={() => advance(thread)}
-        />
+        <Fragment key={`several ${thread}`}>
+          {several({
+            id: thread,
+            first: preselected === thread ? thread : undefined,
+            voted: () => advance(thread),
+          })}
+        </Fragment>
       )}
       {thread !== undefined && !several && (
         <CallPane key={thread} id={thread} voted={({ left }) => left || advance(thread)} />

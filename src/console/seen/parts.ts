@@ -16,8 +16,8 @@ interface Part {
 export type Parts = ReturnType<typeof createParts>
 
 const LOOK_EVERY_MS = 100
-/** The time between the last part and the first approval, ms, so that a key pressed for a part does not approve. */
-export const PAUSE_MS = 400
+/** The time without a movement of the page before the first approval, ms. No key meant for another call approves. */
+export const STILL_MS = 1_000
 
 /**
  * The parts of the shown revision, in their order on the page, and which of them were seen.
@@ -27,30 +27,87 @@ export const PAUSE_MS = 400
 export function createParts(isNeeded: (name: string) => boolean = () => true) {
   const parts = signal<readonly Part[]>([])
   const seen = signal<ReadonlySet<string>>(new Set())
-  /** True from `PAUSE_MS` after the last part was seen. */
+  /** True once all parts were seen and the call has not moved for `STILL_MS`. */
   const ready = signal(false)
+  /** True once a part was not wholly on the screen. The keys that move through such a call never decide. */
+  const paged = signal(false)
+  /** True while the next Enter approves a call that was paged. */
+  const armed = signal(false)
   const missing = computed(() => {
     const names = parts.value.map(({ name }) => name)
     return [...new Set(names)].filter((name) => !seen.value.has(name) && isNeeded(name))
   })
-  let completeAt: number | undefined
+  let places = ''
+  let movedAt = 0
   let last = -Infinity
   let ms = 0
 
   function look(now: number): void {
-    if (!document.hidden && now - last <= BREAK_MS) ms += now - last
+    const here = !document.hidden && now - last <= BREAK_MS
+    if (here) ms += now - last
     last = now
+    const moved = parts.value.map(({ element }) => element.getBoundingClientRect().top).join()
+    if (!here || moved !== places) movedAt = now
+    places = moved
     const found = parts.value.filter((part) => !seen.value.has(part.name) && isSeen(part, now))
     if (found.length > 0) seen.value = new Set([...seen.value, ...found.map(({ name }) => name)])
-    if (missing.value.length > 0 || parts.value.length === 0) completeAt = undefined
-    else completeAt ??= now
-    ready.value = completeAt !== undefined && now - completeAt >= PAUSE_MS
+    const still = now - movedAt >= STILL_MS
+    if (still) notePaging()
+    ready.value = parts.value.length > 0 && missing.value.length === 0 && (ready.value || still)
+  }
+
+  const unseen = (): Part[] => parts.value.filter(({ name }) => missing.value.includes(name))
+
+  function notePaging(): void {
+    if (unseen().some(isAway)) paged.value = true
+  }
+
+  /**
+   * Opens the folds of all parts that were not seen, and scrolls to the first line of a part that was not shown. By
+   * default, the part is the first one: then this shows the next screen.
+   */
+  function leadTo(name = missing.value[0]): void {
+    const part = parts.value.find((one) => one.name === name)
+    if (part === undefined) return
+    announce(`Not seen: ${spoken(part.name)}`)
+    notePaging()
+    for (const { hindrances } of unseen()) for (const { open } of hindrances) open?.()
+    // after the folds are drawn
+    setTimeout(() => {
+      const [closed] = part.hindrances
+      if (closed) closed.element.scrollIntoView({ block: 'center' })
+      else scrollToUnseen(part)
+    })
   }
 
   return {
     seen,
     missing,
     ready,
+    paged,
+    armed,
+    leadTo,
+    /** Shows the next screen. Returns false when each part was seen. */
+    page: (): boolean => {
+      const more = missing.value.length > 0
+      if (more) leadTo()
+      return more
+    },
+    /**
+     * One act to approve: true when it decides. Before, it shows the next screen.
+     *
+     * @param byKey true for the key that also moves. In a call that was paged, it moves the focus to the button
+     */
+    decides: (byKey: boolean): boolean => {
+      if (missing.value.length > 0) leadTo()
+      else if (ready.value && byKey && paged.value) {
+        document.querySelector<HTMLElement>('.bar .approve')?.focus()
+        armed.value = true
+        announce(ENTER)
+        return false
+      }
+      return ready.value
+    },
     /** The time that the call was on the screen, ms. */
     time: (): number => ms,
     /** Looks at the page until the returned act is called. */
@@ -77,21 +134,19 @@ export function createParts(isNeeded: (name: string) => boolean = () => true) {
       for (const part of parts.value) part.coverage = createCoverage()
       seen.value = new Set()
       ready.value = false
-      completeAt = undefined
+      paged.value = false
+      places = ''
       ms = 0
-    },
-    /** Leads to the next part that was not seen: opens its folds, and scrolls to its first line that was not shown. */
-    leadTo: (name = missing.value[0]): void => {
-      const part = parts.value.find((one) => one.name === name)
-      if (part === undefined) return
-      const [fold] = part.hindrances
-      announce(`Not seen: ${spoken(part.name)}`)
-      if (fold?.open) fold.open()
-      if (fold) fold.element.scrollIntoView({ block: 'center' })
-      else scrollToUnseen(part)
     },
   }
 }
+
+/** The sentence for a call that was paged, while the focus is on its button. */
+export const ENTER = 'All seen: Enter approves'
+
+/** True for a part that is not wholly on the screen, or that has a fold. */
+const isAway = ({ element, hindrances }: Part): boolean =>
+  [...hindrances].some(({ open }) => open) || visiblePoints(element).includes(false)
 
 const isSeen = ({ element, coverage, hindrances }: Part, now: number): boolean =>
   hindrances.size === 0 && coverage.look(visiblePoints(element), now)

@@ -19,20 +19,13 @@ export function createActs(several: Several, voted: () => void) {
   const writing = signal(false)
   const { parts, chosen, comment } = several
 
-  /** Leads to the next part of the chosen calls that was not seen. */
-  function isUnseen(): boolean {
-    const missing = parts.missing.value.length > 0
-    if (missing) parts.leadTo()
-    return missing || !parts.ready.value
-  }
-
   const cast = (decision: VoteDecision, now: boolean): void =>
     void voteForAll(several, decision, now).then((held) => held && voted())
 
-  function start(decision: VoteDecision): void {
+  function start(decision: VoteDecision, byKey = false): void {
     const [first] = chosen.value
     if (first === undefined) return announce('Choose calls first: x chooses a row, X all that were seen')
-    if (decision === 'approve' && isUnseen()) return
+    if (decision === 'approve' && !parts.decides(byKey)) return
     const want = comment.value.trim() === '' ? wantedFor(decision, first.view) : undefined
     if (want !== undefined) {
       wanted.value = want

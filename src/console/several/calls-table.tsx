@@ -223,10 +223,11 @@ function Foot({ table, count, lead, tail }: FootProps) {
         <th role="rowheader" scope="row" class="plain-cell">
           {count} {count === 1 ? 'call' : 'calls'}
         </th>
-        {valuesOf(table).map(({ name, numeric, sum, different }) =>
+        {valuesOf(table).map(({ name, numeric, sum, written, different }) =>
           numeric ? (
             <td key={name} role="cell" data-name={`sum of ${name}`} class="n">
               <b>{sum}</b>
+              {written && <small> {written[2]}</small>}
             </td>
           ) : (
             <td key={name} role="cell" class="plain-cell">

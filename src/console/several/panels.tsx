@@ -30,7 +30,8 @@ export function Sum({ table, view, count }: SumProps) {
       of {view.tool_name} by {view.agent}
       {main && texts && (
         <>
-          , <AgentText text={main.name} /> <b>{texts[0]}</b> to <b>{texts.at(-1)}</b>, sum <b>{main.sum}</b>
+          , <AgentText text={main.name} /> <b>{main.written?.[0] ?? texts[0]}</b> to{' '}
+          <b>{main.written?.[1] ?? texts.at(-1)}</b>, sum <b>{main.written?.[2] ?? main.sum}</b>
         </>
       )}
     </span>

@@ -1,6 +1,8 @@
 import type { ThreadView, VoteDecision } from '../../contract/reviewer.ts'
 import { isGrave, RiskMark } from '../risk/risk-mark.tsx'
 import { Dialog } from '../shell/dialog.tsx'
+import { ApproveButton } from '../seen/approve-button.tsx'
+import { ENTER } from '../seen/parts.ts'
 import { AgentText } from '../text/agent-text.tsx'
 import { partName } from '../text/because-text.ts'
 import { Saved, Write } from '../thread/action-bar.tsx'
@@ -58,28 +60,16 @@ export function SeveralBar({ several, acts, view }: BarProps) {
           </span>{' '}
           <kbd>c</kbd>
         </button>
-        <Approve several={several} acts={acts} view={view} />
+        <ApproveButton
+          parts={several.parts}
+          label={`Approve ${count}${isGrave(view.risk) ? '…' : ''}`}
+          none={count === 0}
+          disabled={sending.value}
+          act={() => acts.start('approve')}
+        />
       </div>
       <Confirm several={several} acts={acts} view={view} />
     </section>
-  )
-}
-
-function Approve({ several: { parts, chosen, sending }, acts, view }: BarProps) {
-  const missing = chosen.value.length === 0 ? 0 : parts.missing.value.length
-  return (
-    <button
-      class="approve"
-      aria-describedby="ready"
-      aria-disabled={chosen.value.length === 0 || missing > 0 || !parts.ready.value}
-      disabled={sending.value}
-      onClick={() => acts.start('approve')}
-    >
-      {missing === 0
-        ? `Approve ${chosen.value.length}${isGrave(view.risk) ? '…' : ''}`
-        : `${missing} ${missing === 1 ? 'part' : 'parts'} not seen`}{' '}
-      <kbd>a</kbd>
-    </button>
   )
 }
 
@@ -109,6 +99,7 @@ function Ready({ several }: Pick<BarProps, 'several'>) {
   const numbers = count === 0 ? undefined : mainNumbers(several)
   return (
     <p class={count === 0 ? 'ready' : 'ready all'} id="ready">
+      {parts.armed.value && `${ENTER} `}
       {count} of {shown.value.length} chosen{numbers && `, ${numbers.name} ${numbers.sum}`}
     </p>
   )
@@ -118,7 +109,9 @@ function Ready({ several }: Pick<BarProps, 'several'>) {
 function mainNumbers({ chosen }: Several): { readonly name: string; readonly sum: string } | undefined {
   const columns = tableOf(chosen.value.map(callOf)).columns.filter(({ numeric }) => numeric)
   const main = columns.find(({ decides }) => decides) ?? columns[0]
-  return main?.sum === undefined ? undefined : { name: `sum of ${main.name}`, sum: main.sum }
+  return main?.sum === undefined
+    ? undefined
+    : { name: `sum of ${main.name}`, sum: main.written?.[2] ?? main.sum }
 }
 
 /** The second act, with the list of the chosen calls. */

@@ -19,7 +19,7 @@ import { Policy, Runs, Says, Sum } from './panels.tsx'
 import { createSeveral, type Several } from './several-state.ts'
 import { SeveralBar } from './several-bar.tsx'
 
-interface SeveralProps {
+export interface SeveralProps {
   /** One of the calls. */
   readonly id: string
   /** A call that is chosen from the start. */
@@ -94,7 +94,8 @@ function keysOf(several: Several, acts: Acts, id: string): Handlers {
     previous: () => step(several, id, -1),
     choose: () => choose(several),
     choose_all: () => chooseSeen(several),
-    approve: () => acts.start('approve'),
+    approve: () => acts.start('approve', true),
+    page: several.parts.page,
     reject: () => acts.start('reject'),
     request_changes: () => acts.start('request_changes'),
     reveal: () => void several.revealAll(),

@@ -150,6 +150,7 @@ export function callOf({ thread, view }: Shown): Call {
     payload: (revision ? thread.payloadOf(revision) : view.payload) as Call['payload'],
     masked: hidden ? (revision?.masked ?? []) : [],
     because: reasonsOf(view),
+    heading: view.heading,
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Because } from '../../contract/reasons.ts'
+import type { HeadingView } from '../../contract/heading.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { canonicalText, type TreeNode, treeOf } from '../payload/tree.ts'
 import { payloadPlace } from '../text/because-text.ts'
@@ -11,6 +12,7 @@ export interface Call {
   readonly masked: readonly string[]
   /** The values that made the enforced rules fire. */
   readonly because: readonly Because[]
+  readonly heading?: HeadingView
 }
 
 export interface Cell {
@@ -33,6 +35,8 @@ export interface Column {
   /** True when each call has a number here. */
   readonly numeric: boolean
   readonly sum?: string
+  /** The least, the most and the sum as the headings of the calls write this field, such as `€250.00`. */
+  readonly written?: readonly [least: string, most: string, sum: string]
   readonly different: number
   /** True when the value of each call made a rule fire. */
   readonly decides: boolean
@@ -75,6 +79,8 @@ function columnOf(
   const numeric = nodes.every((node) => node?.kind === 'number')
   const numbers = numeric ? nodes.map((node) => Number(node?.text)) : []
   const [least, most] = [Math.min(...numbers), Math.max(...numbers)]
+  const sum = sumOf(numbers)
+  const write = numeric ? writerOf(place, calls, numbers) : undefined
   const cells = nodes.map((node, i): Cell => ({
     ...(node && { node }),
     ...(numeric && least < most && { least: numbers[i] === least, most: numbers[i] === most }),
@@ -86,10 +92,35 @@ function columnOf(
     place,
     cells,
     numeric,
-    ...(numeric && { sum: sumOf(numbers) }),
+    ...(numeric && { sum, ...(write && { written: [write(least), write(most), write(Number(sum))] }) }),
     different: new Set(texts).size,
     decides: cells.every((cell) => cell.decides),
   }
+}
+
+/**
+ * Writes a number as the headings write this field. Undefined unless that repeats the text of each heading, because the
+ * page does not know the format.
+ */
+function writerOf(
+  place: string,
+  calls: readonly Call[],
+  numbers: readonly number[],
+): ((value: number) => string) | undefined {
+  const texts = calls.map(
+    ({ heading }) =>
+      heading?.segments.find(({ field, exact }) => field === place && exact !== undefined)?.text,
+  )
+  const [, before, digits = '', after] = /^(\D*)(\d[\d,]*(?:\.\d+)?)(\D*)$/.exec(texts[0] ?? '') ?? []
+  const decimals = digits.split('.')[1]?.length ?? 0
+  const write = (value: number): string => {
+    const written = (value / 10 ** decimals).toLocaleString('en', {
+      minimumFractionDigits: decimals,
+      maximumFractionDigits: decimals,
+    })
+    return `${before}${written}${after}`
+  }
+  return numbers.every((number, i) => write(number) === texts[i]) ? write : undefined
 }
 
 /** True when the place is the field, or inside it. */

@@ -1,3 +1,5 @@
+import type { HeadingView } from '../../contract/heading.ts'
+import type { Because } from '../../contract/reasons.ts'
 import { segmentsOf } from '../../domain/hidden-characters.ts'
 
 /** Text from an agent for a live region, with hidden characters as code points. */
@@ -21,6 +23,10 @@ export function shortened(text: string): string {
   const end = at > 0 && text.length - at < LONGEST - 4 ? Array.from(text.slice(at)) : characters.slice(-12)
   return [...characters.slice(0, LONGEST - 1 - end.length), '…', ...end].join('')
 }
+
+/** The value as the summary writes it, such as `€250.00` for 25000; undefined where it writes the exact value. */
+export const formattedIn = (heading: HeadingView, { field, value }: Because): string | undefined =>
+  heading.segments.find((one) => one.field === field && one.exact === String(value))?.text
 
 const BECAUSE = 'because '
 /** The part that holds all warnings of a call. */

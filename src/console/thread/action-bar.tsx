@@ -1,5 +1,7 @@
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { isGrave } from '../risk/risk-mark.tsx'
+import { ApproveButton } from '../seen/approve-button.tsx'
+import { ENTER } from '../seen/parts.ts'
 import { AgentText } from '../text/agent-text.tsx'
 import { partName } from '../text/because-text.ts'
 import { Confirm } from './confirm.tsx'
@@ -142,37 +144,13 @@ function Votes({ thread, deciding, view }: BarProps) {
         </span>{' '}
         <kbd>c</kbd>
       </button>
-      <Approve thread={thread} deciding={deciding} disabled={busy || blocked} grave={isGrave(view.risk)} />
+      <ApproveButton
+        parts={thread.parts}
+        label={isGrave(view.risk) ? 'Approve…' : 'Approve'}
+        disabled={busy || blocked}
+        act={() => deciding.start('approve')}
+      />
     </>
-  )
-}
-
-interface ApproveProps extends Pick<BarProps, 'thread' | 'deciding'> {
-  readonly disabled: boolean
-  readonly grave: boolean
-}
-
-/** The button says what is missing. While parts are missing, a press leads to the next one. */
-function Approve({ thread: { parts }, deciding, disabled, grave }: ApproveProps) {
-  const { length } = parts.missing.value
-  return (
-    <button
-      class="approve"
-      aria-describedby={READY}
-      aria-disabled={!parts.ready.value}
-      disabled={disabled}
-      onClick={() => deciding.start('approve')}
-    >
-      {length === 0 ? (
-        `Approve${grave ? '…' : ''}`
-      ) : (
-        <>
-          <span class="sr">Approve: </span>
-          {length} {length === 1 ? 'part' : 'parts'} not seen<span class="sr">, show the next one</span>
-        </>
-      )}{' '}
-      <kbd>a</kbd>
-    </button>
   )
 }
 
@@ -186,7 +164,7 @@ function Ready({ thread: { parts, hidden } }: Pick<BarProps, 'thread'>) {
     const left = hidden.value
     return (
       <p class="ready all" id={READY}>
-        Everything seen
+        {parts.armed.value ? ENTER : 'Everything seen'}
         {left > 0 && ` · ${left} ${left === 1 ? 'value' : 'values'} not revealed`}
       </p>
     )

@@ -1,8 +1,9 @@
 import type { ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
+import type { HeadingView } from '../../contract/heading.ts'
 import type { Because } from '../../contract/reasons.ts'
 import { AgentText } from '../text/agent-text.tsx'
 import { Marked } from '../text/marked.tsx'
-import { becauseName, placeName, STATES } from '../text/because-text.ts'
+import { becauseName, formattedIn, placeName, STATES } from '../text/because-text.ts'
 import { hashOf } from '../route/route.ts'
 import { RiskMark } from '../risk/risk-mark.tsx'
 import { Part } from '../seen/part.tsx'
@@ -35,7 +36,7 @@ export function Assessment({ view, revision }: AssessmentProps) {
       {enforced.length > 0 && (
         <ul class="rules">
           {enforced.map((rule) => (
-            <Rule key={rule.id} rule={rule} />
+            <Rule key={rule.id} rule={rule} heading={view.heading} />
           ))}
         </ul>
       )}
@@ -44,7 +45,7 @@ export function Assessment({ view, revision }: AssessmentProps) {
           <summary>{shadow.length} in shadow mode: they only watch</summary>
           <ul class="rules">
             {shadow.map((rule) => (
-              <Rule key={rule.id} rule={rule} />
+              <Rule key={rule.id} rule={rule} heading={view.heading} />
             ))}
           </ul>
         </details>
@@ -56,9 +57,18 @@ export function Assessment({ view, revision }: AssessmentProps) {
   )
 }
 
-/** A value that made the rule fire. The mark covers only what the test read. */
-function BecauseLine({ of }: { readonly of: Because }) {
+interface BecauseProps {
+  readonly of: Because
+  readonly heading: HeadingView
+}
+
+/**
+ * A value that made the rule fire, as the summary writes it, with the exact value beside it. The mark covers only what
+ * the test read.
+ */
+function BecauseLine({ of, heading }: BecauseProps) {
   const { field, value, hidden, state, read, of: judged } = of
+  const formatted = read === undefined ? formattedIn(heading, of) : undefined
   return (
     <>
       <p class="because">
@@ -68,7 +78,8 @@ function BecauseLine({ of }: { readonly of: Because }) {
         <span class="value">
           {state && <mark>{STATES[state]}</mark>}
           {hidden && <span class="masked">hidden</span>}
-          {value !== undefined && <Marked text={String(value)} read={read} />}
+          {value !== undefined && <Marked text={formatted ?? String(value)} read={read} />}
+          {formatted !== undefined && <small class="exact"> {String(value)}</small>}
         </span>
       </p>
       {judged !== undefined && judged > 1 && <p class="small quiet">of {judged} entries</p>}
@@ -83,18 +94,23 @@ export const RuleLink = ({ rule: { id, file, line } }: { readonly rule: Rule }) 
   </a>
 )
 
+interface RuleProps {
+  readonly rule: Rule
+  readonly heading: HeadingView
+}
+
 /** Values of a rule that only watches are no parts to see. */
-function Rule({ rule }: { readonly rule: Rule }) {
+function Rule({ rule, heading }: RuleProps) {
   return (
     <li>
       <span class={`verdict ${rule.verdict}`}>{rule.verdict}</span> {rule.reason}
       {rule.unknown && <span class="tag warn">could not be checked</span>}
       {rule.because?.map((one, i) =>
         rule.mode === 'shadow' ? (
-          <BecauseLine key={i} of={one} />
+          <BecauseLine key={i} of={one} heading={heading} />
         ) : (
           <Part key={i} name={becauseName(one.field)}>
-            <BecauseLine of={one} />
+            <BecauseLine of={one} heading={heading} />
           </Part>
         ),
       )}

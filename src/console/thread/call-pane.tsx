@@ -116,7 +116,8 @@ function keysOf(thread: ThreadState, deciding: Deciding): Handlers {
   const saved = thread.view.value?.review.comments ?? []
   return {
     ...Object.fromEntries(saved.map((_, i) => [`comment ${i + 1}`, () => deciding.insert(i)])),
-    approve: () => deciding.start('approve'),
+    approve: () => deciding.start('approve', true),
+    page: thread.parts.page,
     reject: () => deciding.start('reject'),
     request_changes: () => deciding.start('request_changes'),
     diff: () => compare(thread),

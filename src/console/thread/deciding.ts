@@ -33,13 +33,6 @@ export function createDeciding(thread: ThreadState, voted: () => void) {
     return true
   }
 
-  /** Leads to the next part that was not seen. Right after the last part, no key approves yet. */
-  function isUnseen(): boolean {
-    const { parts } = thread
-    if (parts.missing.value.length > 0) parts.leadTo()
-    return !parts.ready.value
-  }
-
   /** The agent may use an approval at any time, so a rejection that takes one back does not wait. */
   function send(decision: VoteDecision): void {
     const { risk = 'critical', status } = thread.view.value ?? {}
@@ -47,10 +40,10 @@ export function createDeciding(thread: ThreadState, voted: () => void) {
     void cast(thread, decision).then((counted) => counted && voted())
   }
 
-  function start(decision: VoteDecision): void {
+  function start(decision: VoteDecision, byKey = false): void {
     const view = thread.view.value
     if (!view || !mayCast(decision, view) || thread.sending.value) return
-    if (mustLook(decision) || (decision === 'approve' && isUnseen())) return
+    if (mustLook(decision) || (decision === 'approve' && !thread.parts.decides(byKey))) return
     const want = thread.comment.value.trim() === '' ? wantedFor(decision, view) : undefined
     if (want !== undefined) {
       wanted.value = want

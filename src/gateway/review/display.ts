@@ -5,7 +5,6 @@ import { GatewayError } from '../../contract/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { canonicalJson, displayedDigest } from '../../domain/digest.ts'
-import { stepsOf } from '../../domain/place.ts'
 import type { Thread } from '../../domain/thread.ts'
 import { payloadName } from '../../policy/language/fields.ts'
 import { payloadPath } from '../../policy/language/payload-path.ts'
@@ -13,7 +12,7 @@ import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { read, revisionId, type RevisionRecord } from '../core/records.ts'
 import { picturesOf, shownPayload } from './show-payload.ts'
-import { type Shown, warningsIn } from './text-warnings.ts'
+import { placeOf, type Shown, warningsIn } from './text-warnings.ts'
 import { lookedMs } from './view-time.ts'
 
 /*
@@ -72,9 +71,6 @@ function bounded(places: readonly string[]): string[] {
 }
 
 const bytesOf = (places: readonly string[]): number => Buffer.byteLength(JSON.stringify(places))
-
-/** The name of the place behind a JSON Pointer: `payload.to[2]` for `/to/2`. */
-const placeOf = (payload: JsonObject, pointer: string): string => payloadName(stepsOf(payload, pointer))
 
 function* changesIn(before: JsonObject, after: JsonObject): Generator<string> {
   const textOf = (value: JsonValue | undefined): string | undefined =>

@@ -1,10 +1,12 @@
-import type { JsonValue } from '../../contract/json.ts'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { TextWarning, ThreadView } from '../../contract/reviewer.ts'
 import { type Placed, textsIn, warningsOf } from '../../domain/text-warnings.ts'
+import { payloadName } from '../../policy/language/fields.ts'
+import { stepsOf } from '../../domain/place.ts'
 import type { RevisionRecord } from '../core/records.ts'
 
 export type Shown = Pick<ThreadView, 'payload' | 'masked' | 'pictures'>
-type Revision = Pick<RevisionRecord, 'digest' | 'claims'>
+type Revision = Pick<RevisionRecord, 'digest' | 'claims'> & Partial<Pick<RevisionRecord, 'fired'>>
 
 /**
  * Maximum number of cached results. A page reloads its thread often, and the check of a long text in many scripts takes
@@ -27,11 +29,17 @@ export function warningsIn(revision: Revision, shown: Shown): TextWarning[] {
   return found
 }
 
-function* textsOf({ claims }: Revision, { payload, pictures }: Shown): Generator<Placed> {
+/** The name of the place behind a JSON Pointer: `payload.to[2]` for `/to/2`. */
+export const placeOf = (payload: JsonObject, pointer: string): string =>
+  payloadName(stepsOf(payload, pointer))
+
+function* textsOf({ claims, fired = [] }: Revision, { payload, pictures }: Shown): Generator<Placed> {
   const { subject, preview, summary = [], workflow_name, task_label, images = [] } = claims
   const said = { subject, preview, summary: summary.join('\n'), workflow: workflow_name, task: task_label }
   for (const [place, text] of Object.entries(said)) if (text) yield { place, text }
   for (const [index, text] of images.entries())
     if (pictures[index]?.shown !== true) yield { place: `image ${index + 1}`, text }
-  yield* textsIn(payload as JsonValue, 'payload')
+  const read = new Set(fired.flatMap(({ because = [] }) => because.map(({ field }) => field)))
+  for (const one of textsIn(payload as JsonValue, 'payload'))
+    yield { ...one, read: read.has(placeOf(payload as JsonObject, one.place.slice('payload'.length))) }
 }
