@@ -46,7 +46,7 @@ it('shows a value that mixes directions in its order, with a warning, and the ex
   const page = await console_.signedIn({ reviewer: 'ann', viewport: WIDE })
   await console_.show(page, one)
   expect(await drawn(page, '.tree .said', '900')).toBe('בא 100 -> 900')
-  expect(await drawn(page, '.tree .said', 'שלום')).toBe([...plain].toReversed().join(''))
+  expect(await drawn(page, '.tree .said', 'שלום')).toBe(Array.from(plain).toReversed().join(''))
   const warnings = page.locator('.note.warn li')
   expect(await warnings.count()).toBe(1)
   expect(await warnings.innerText()).toContain('payload/change')

@@ -19,24 +19,22 @@ const LOOK_EVERY_MS = 100
 /** The time without a movement of the page before the first approval, ms. No key meant for another call approves. */
 export const STILL_MS = 1_000
 
-/**
- * The parts of the shown revision, in their order on the page, and which of them were seen.
- *
- * @param isNeeded true for the parts that an approval needs now
- */
-export function createParts(isNeeded: (name: string) => boolean = () => true) {
+/** The looks at the parts: which of them were seen, and for how long. */
+function createLooks(isNeeded: (name: string) => boolean) {
   const parts = signal<readonly Part[]>([])
   const seen = signal<ReadonlySet<string>>(new Set())
   /** True once all parts were seen and the call has not moved for `STILL_MS`. */
   const ready = signal(false)
   /** True once a part was not wholly on the screen. The keys that move through such a call never decide. */
   const paged = signal(false)
-  /** True while the next Enter approves a call that was paged. */
-  const armed = signal(false)
   const missing = computed(() => {
     const names = parts.value.map(({ name }) => name)
     return [...new Set(names)].filter((name) => !seen.value.has(name) && isNeeded(name))
   })
+  const unseen = (): Part[] => parts.value.filter(({ name }) => missing.value.includes(name))
+  const notePaging = (): void => {
+    if (unseen().some(isAway)) paged.value = true
+  }
   let places = ''
   let movedAt = 0
   let last = -Infinity
@@ -56,11 +54,30 @@ export function createParts(isNeeded: (name: string) => boolean = () => true) {
     ready.value = parts.value.length > 0 && missing.value.length === 0 && (ready.value || still)
   }
 
-  const unseen = (): Part[] => parts.value.filter(({ name }) => missing.value.includes(name))
-
-  function notePaging(): void {
-    if (unseen().some(isAway)) paged.value = true
+  /** Forgets all looks: another revision is another call. */
+  function forget(): void {
+    for (const part of parts.value) part.coverage = createCoverage()
+    seen.value = new Set()
+    ready.value = false
+    paged.value = false
+    places = ''
+    ms = 0
   }
+
+  /** `time`: how long the call was on the screen, ms. */
+  return { parts, seen, ready, paged, missing, unseen, notePaging, look, forget, time: (): number => ms }
+}
+
+/**
+ * The parts of the shown revision, in their order on the page, and which of them were seen.
+ *
+ * @param isNeeded true for the parts that an approval needs now
+ */
+export function createParts(isNeeded: (name: string) => boolean = () => true) {
+  const { parts, unseen, notePaging, look, ...looks } = createLooks(isNeeded)
+  const { missing, ready, paged } = looks
+  /** True while the next Enter approves a call that was paged. */
+  const armed = signal(false)
 
   /**
    * Opens the folds of all parts that were not seen, and scrolls to the first line of a part that was not shown. By
@@ -81,10 +98,7 @@ export function createParts(isNeeded: (name: string) => boolean = () => true) {
   }
 
   return {
-    seen,
-    missing,
-    ready,
-    paged,
+    ...looks,
     armed,
     leadTo,
     /** Shows the next screen. Returns false when each part was seen. */
@@ -108,8 +122,6 @@ export function createParts(isNeeded: (name: string) => boolean = () => true) {
       }
       return ready.value
     },
-    /** The time that the call was on the screen, ms. */
-    time: (): number => ms,
     /** Looks at the page until the returned act is called. */
     watch: (): (() => void) => {
       const timer = setInterval(() => look(performance.now()), LOOK_EVERY_MS)
@@ -128,15 +140,6 @@ export function createParts(isNeeded: (name: string) => boolean = () => true) {
           parts.value = parts.value.filter((one) => one !== part)
         },
       }
-    },
-    /** Forgets all looks: another revision is another call. */
-    forget: (): void => {
-      for (const part of parts.value) part.coverage = createCoverage()
-      seen.value = new Set()
-      ready.value = false
-      paged.value = false
-      places = ''
-      ms = 0
     },
   }
 }
