@@ -251,7 +251,7 @@ describe('one-time proofs on four instances', () => {
         `${TOKENS} tokens, ${answers} redemptions over ${INSTANCES} instances, ${unconfirmed} of them answered 503, no token valid twice`,
       )
     },
-    TOKENS * 2_000,
+    TOKENS * 15_000,
   )
 })
 
