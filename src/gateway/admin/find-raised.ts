@@ -35,7 +35,7 @@ export async function findRaised(deps: Deps, { tenant, payload }: RaisedRequest)
     )
     for (const { member } of page) {
       await nextTurn()
-      threads.push(...(await raisedBy(deps, loaded.snapshot, tenant, member)))
+      threads.push(...(await storeCall(() => raisedBy(deps, loaded.snapshot, tenant, member))))
     }
     examined += page.length
     after = page.at(-1)
@@ -49,11 +49,11 @@ async function raisedBy(
   tenant: string,
   thread_id: string,
 ): Promise<RaisedThreads['threads']> {
-  const thread = (await storeCall(() => read(deps.store, tenant, 'thread', thread_id)))?.value
+  const thread = (await read(deps.store, tenant, 'thread', thread_id))?.value
   if (thread === undefined || transition(thread.status, 'raise') === undefined) return []
   if (thread.approval?.collected_at !== undefined) return []
   const id = revisionId(thread_id, thread.revision)
-  const revision = await storeCall(() => read(deps.store, tenant, 'revision', id))
+  const revision = await read(deps.store, tenant, 'revision', id)
   const requirement = revision && (await demandOf(deps, next, thread, revision.value))
   if (requirement === undefined) return []
   const freezes = await freezesOf(deps, tenant)

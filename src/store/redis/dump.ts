@@ -7,8 +7,8 @@ import {
   type KeySpace,
   type PartitionKeys,
   readKey,
+  requireFormat,
 } from './keys.ts'
-import { FORMAT, otherFormat } from '../../domain/format.ts'
 import type { Connection } from './connection.ts'
 import { sortedKeys } from './sorted-keys.ts'
 
@@ -51,8 +51,8 @@ export async function* dumpPartition(
 /** The numbers of the first and the last event. @throws Error of one sentence for a partition of another format */
 export async function endsOf(connection: Connection, head: string): Promise<Ends> {
   const fields = await connection.sendCommand(['HMGET', head, 'f', 'n', 't', 'v'])
-  const [first, last, time, mark = null] = fields as (string | null)[]
-  if (time !== null && mark !== FORMAT) throw new Error(otherFormat('the store', mark))
+  const [first = null, last = null, time = null, mark = null] = fields as (string | null)[]
+  requireFormat(time, mark)
   return { first: Number(first ?? 1), last: Number(last ?? 0) }
 }
 

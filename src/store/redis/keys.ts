@@ -1,3 +1,5 @@
+import { FORMAT, otherFormat } from '../../domain/format.ts'
+
 /*
  * Keys in Redis. All keys of a partition share one hash tag. They are therefore on one node, and one script may use
  * them together:
@@ -123,6 +125,11 @@ function newKeys(prefix: string): PartitionKeys {
     limit: (limit) => `${prefix}l:${encodeName(limit)}`,
     recordChannel: (type, id) => `${prefix}w:${encodeName(type)}:${encodeName(id)}`,
   }
+}
+
+/** Checks the mark of a head that has seen a commit. @throws Error of one sentence */
+export function requireFormat(time: string | null, mark: string | null): void {
+  if (time !== null && mark !== FORMAT) throw new Error(otherFormat('the store', mark))
 }
 
 /** The first line of a record, with its line end. */

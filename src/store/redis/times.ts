@@ -1,4 +1,4 @@
-import { keySpace } from './keys.ts'
+import { keySpace, requireFormat } from './keys.ts'
 import { connectRedis, type RedisOptions } from './connect.ts'
 
 /**
@@ -12,7 +12,11 @@ export interface Ahead {
   readonly seen: number
 }
 
-/** Returns the difference for each partition, in the order of `partitions`. @throws UnsafeRedis, StoreUnavailable */
+/**
+ * Returns the difference for each partition, in the order of `partitions`.
+ *
+ * @throws UnsafeRedis, StoreUnavailable; Error of one sentence for a partition of another format
+ */
 export async function timesOf(
   options: RedisOptions,
   partitions: readonly string[],
@@ -24,7 +28,10 @@ export async function timesOf(
       partitions.map(async (partition) => {
         const { head } = keys.of(partition)
         const peer = topology.peerOf(head)
-        const seen = Number((await peer?.connection()?.sendCommand(['HGET', head, 't'])) ?? 0)
+        const fields = await peer?.connection()?.sendCommand(['HMGET', head, 't', 'v'])
+        const [time = null, mark = null] = (fields ?? []) as (string | null)[]
+        requireFormat(time, mark)
+        const seen = Number(time ?? 0)
         return { partition, seen, ms: seen - performance.now() - (peer?.clockOffset() ?? Infinity) }
       }),
     )

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseRedisAddress } from '../../../src/store/redis/address.ts'
 import { openRedisArchive } from '../../../src/store/redis/archive.ts'
 import { openRedisStore } from '../../../src/store/redis/store.ts'
+import { timesOf } from '../../../src/store/redis/times.ts'
 import { openRedisRestore } from '../../../src/store/redis/restore.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type RedisServer, startRedis } from '../../redis/server.ts'
@@ -55,6 +56,8 @@ describe('a store of another format', () => {
     const [store, archive] = [await open(), await openRedisArchive(options)]
     await expect(commit(store)).rejects.toThrow(refused)
     await expect(archive.dump('acme').next()).rejects.toThrow(refused)
+    // a start reads the time of its partition
+    await expect(timesOf(options, ['acme'])).rejects.toThrow(refused)
     await expect(openRedisRestore(options)).rejects.toThrow('already')
     await Promise.all([store.close(), archive.close()])
     expect([await server.ask('DBSIZE'), await server.ask('HGET', HEAD, 'n')]).toEqual(['1', '1'])
