@@ -83,7 +83,9 @@ describe('tiles whose first records left the store', () => {
     })
     await until(() => said.length > 0, 5_000)
     expect(stops[0]).toBe(stop)
-    expect(said[0]).toMatchObject({ err: { message: expect.stringMatching(/tile.entries|cable/) as string } })
+    // the log writes an error with its causes
+    const { err } = said[0] as { err: Error }
+    expect(`${err.message}: ${String(err.cause)}`).toMatch(/tile.entries|cable/)
   })
 
   it('are not late for the age of the log when a new log begins', async () => {

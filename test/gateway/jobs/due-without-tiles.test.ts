@@ -44,7 +44,7 @@ describe('the round of the timer', () => {
     }
     // the first round only plans the deletion
     await runDue(without)
-    await expect(runDue(without)).rejects.toMatchObject({ code: 'store_unavailable' })
+    await expect(runDue(without)).rejects.toMatchObject({ code: 'tiles_unavailable' })
     expect(asked).toBeGreaterThan(0)
   })
 })
