@@ -1,6 +1,6 @@
 import { type FunctionName, givesList } from '../language/function-names.ts'
 import { cutsOf, type Test } from '../language/operators.ts'
-import type { FieldIr } from '../language/rule.ts'
+import type { Member } from '../language/entries.ts'
 import type { Glob } from '../language/glob.ts'
 
 /** One place in the data of a call, with everything that the tests of both bundles look for in it. */
@@ -12,6 +12,8 @@ export interface Place {
   readonly tests: PlaceTest[]
   /** The tested keys and indexes below this place. */
   readonly steps: Map<string | number, Place>
+  /** The members that matches about this value read, by name. */
+  readonly members: Map<string | number, Place>
   /** The place of the list's elements, which `some`, `every` and `none` test. */
   items: Place | undefined
 }
@@ -36,7 +38,14 @@ export interface Looks {
 }
 
 export function createPlace(): Place {
-  return { looks: createLooks(), functions: new Map(), tests: [], steps: new Map(), items: undefined }
+  return {
+    looks: createLooks(),
+    functions: new Map(),
+    tests: [],
+    steps: new Map(),
+    members: new Map(),
+    items: undefined,
+  }
 }
 
 function createLooks(): Looks {
@@ -71,7 +80,7 @@ export function looksOf(place: Place, fn: FunctionName | undefined): Looks {
 }
 
 /** Adds a test of a field to its place. */
-export function addTest(place: Place, { fn }: Pick<FieldIr, 'fn'>, test: Test): void {
+export function addTest(place: Place, { fn }: Pick<Member<Test>, 'fn'>, test: Test): void {
   place.tests.push({ fn, test, each: false })
   look(place, fn, test)
 }
@@ -87,6 +96,13 @@ function look(place: Place, fn: FunctionName | undefined, test: Test): void {
   looks.opaque ||= cuts.opaque === true
   cuts.entries?.forEach((entry) => addItemTest(place, fn, entry))
   cuts.lengths?.forEach((length) => addCount(place, fn, length))
+  cuts.members?.forEach((member) => addMember(place, member))
+}
+
+function addMember(place: Place, { path: [first = '', ...rest], fn, test }: Member<Test>): void {
+  const known = place.members.get(first) ?? createPlace()
+  place.members.set(first, known)
+  addTest(placeAt(known, rest), { fn }, test)
 }
 
 /** Adds a count test to the place, and to its items, because a list of strings has the entries of each string. */

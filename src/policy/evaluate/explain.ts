@@ -14,6 +14,8 @@ import {
   type ConditionNode,
   type LeafNode,
 } from './conditions.ts'
+import type { Because } from '../../domain/because.ts'
+import { reasonsOfEntries } from './because.ts'
 import { isInForce } from './plan.ts'
 import type { Program } from './program.ts'
 import type { Facts } from '../language/facts.ts'
@@ -112,6 +114,7 @@ function explainTest(leaf: LeafNode, facts: Facts): ConditionExplanation {
   const value = valueOfLeaf(leaf, facts)
   const truth = truthOfValue(leaf, value)
   const sensitive = isSensitive(facts.tool.sensitive, field.name)
+  const reasons = reasonsOfEntries(leaf, truth, facts).map(reasonText)
   const hasResult = fn !== undefined && value !== NOTHING && !sensitive
   return {
     kind: 'test',
@@ -119,9 +122,14 @@ function explainTest(leaf: LeafNode, facts: Facts): ConditionExplanation {
     field: fieldText(field),
     test: describeTest(test),
     read: readText(leaf.read(facts), sensitive),
+    ...(reasons.length > 0 && { entries: reasons }),
     ...(hasResult && { returned: shorten(resultText(value)) }),
     ...(truth === UNKNOWN && value !== NOTHING && { problem: describeUnknown(test, value) }),
   }
+}
+
+function reasonText({ field, value, state, hidden }: Because): string {
+  return `${field} ${state ?? (hidden ? '(sensitive)' : shorten(JSON.stringify(value)))}`
 }
 
 function readText(value: Reading, sensitive: boolean): string {
@@ -183,8 +191,11 @@ function printCondition(condition: ConditionExplanation, depth: number): readonl
       condition.returned === undefined || condition.read === 'missing' ? '' : ` gives ${condition.returned}`
     const why =
       condition.problem === undefined || condition.read === 'missing' ? '' : `, ${condition.problem}`
+    const entries = (condition.entries ?? []).map((entry) => `${indent}            ${entry}`)
+    const read = `(${condition.read}${gave}${why})`
     return [
-      `${indent}${condition.answer.padEnd(11)} ${condition.field} ${condition.test}   (${condition.read}${gave}${why})`,
+      `${indent}${condition.answer.padEnd(11)} ${condition.field} ${condition.test}   ${read}`,
+      ...entries,
     ]
   }
   if (condition.kind === 'all') return condition.items.flatMap((item) => printCondition(item, depth))
