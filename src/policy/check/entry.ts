@@ -1,11 +1,20 @@
 import { type EntryMatch, type Member, memberName } from '../language/entries.ts'
-import { fieldText, isFieldProblem, isMemberText, parseMember, payloadName } from '../language/fields.ts'
-import { asksPresence, type Test } from '../language/operators.ts'
+import {
+  type FieldProblem,
+  fieldText,
+  isFieldProblem,
+  isMemberText,
+  parseMember,
+  payloadName,
+} from '../language/fields.ts'
+import type { Test } from '../language/operators.ts'
+import { asksPresence } from '../language/test-parts.ts'
 import type { FieldIr } from '../language/rule.ts'
 import type { ToolContract } from '../language/snapshot.ts'
 import { hasReadable, type Values } from '../schema/possible.ts'
 import { describeKinds } from '../schema/possible-words.ts'
 import type { DocEntry, Doc } from '../yaml/parse.ts'
+import type { Mark } from '../yaml/source.ts'
 import { readList, readMap } from '../yaml/shape.ts'
 import { checkPayloadField, type PathContext } from './path.ts'
 import { checkTest, type TestContext } from './test.ts'
@@ -70,19 +79,41 @@ function checkLine(context: EntryContext, of: EntryOf, entry: DocEntry): EntryMa
   const { key, keyMark, value } = entry
   if (key === 'any' || key === 'all') {
     const items = readList(context.reader, value, `\`${key}\``)
-    if (items?.length === 0) return reportEmpty(context, value)
-    const checked = items?.map((item) => checkEntry(context, of, item))
-    return checked && join(key, checked)
+    return items?.length === 0
+      ? reportEmpty(context, value)
+      : items && checkItems(context, of, { key, items })
   }
   if (key === 'not') {
     const item = checkEntry(context, of, value)
     return item && { kind: 'not', item }
   }
   const member = isMemberText(key) ? parseMember(key) : undefined
-  if (member !== undefined && !isFieldProblem(member)) return checkMember(context, of, { entry, member })
-  const hint = member?.hint ?? `a field of the entry begins with a dot; \`${key}\` is written beside the list`
-  const message = member?.message ?? `\`${key}\` is not a field of the entry`
-  return context.reader.report(member?.code ?? 'unknown-field', { mark: keyMark }, message, hint) as undefined
+  if (member === undefined || isFieldProblem(member))
+    return reportNoMember(context, { mark: keyMark }, key, member)
+  return checkMember(context, of, { entry, member })
+}
+
+function checkItems(
+  context: EntryContext,
+  of: EntryOf,
+  { key, items }: { readonly key: 'any' | 'all'; readonly items: readonly Doc[] },
+): EntryMatch<Test> | undefined {
+  return join(
+    key,
+    items.map((item) => checkEntry(context, of, item)),
+  )
+}
+
+function reportNoMember(
+  { reader }: EntryContext,
+  at: { readonly mark: Mark },
+  key: string,
+  problem: FieldProblem | undefined,
+): undefined {
+  const hint =
+    problem?.hint ?? `a field of the entry begins with a dot; \`${key}\` is written beside the list`
+  const message = problem?.message ?? `\`${key}\` is not a field of the entry`
+  reader.report(problem?.code ?? 'unknown-field', at, message, hint)
 }
 
 interface Line {

@@ -1,5 +1,6 @@
 import { fieldsOf } from '../language/history.ts'
-import { testsIn, type Test } from '../language/operators.ts'
+import type { Test } from '../language/operators.ts'
+import { testsIn } from '../language/test-parts.ts'
 import type { FieldIr, NodeIr } from '../language/rule.ts'
 import { payloadName, fieldText } from '../language/fields.ts'
 import { holdsObjects } from '../schema/possible.ts'

@@ -10,7 +10,8 @@ import { isFieldProblem, isMemberText, parseField } from '../language/fields.ts'
 import type { FieldIr, NodeIr } from '../language/rule.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import { readList, readMap, type Reader } from '../yaml/shape.ts'
-import { asksPresence, OPERATORS, testsIn, type Test } from '../language/operators.ts'
+import { OPERATORS, type Test } from '../language/operators.ts'
+import { asksPresence, testsIn } from '../language/test-parts.ts'
 
 /** The names that a match may refer to. */
 export interface MatchContext extends TestContext, PathContext {

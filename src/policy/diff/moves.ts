@@ -123,7 +123,7 @@ function testMoves(before: Test, after: Test): Moves {
 
 function matchMoves(before: EntryMatch<Test>, after: EntryMatch<Test>): Moves {
   if (before.kind === 'leaf' && after.kind === 'leaf') {
-    const [one, other] = [before, after].map(({ test: _, ...place }) => JSON.stringify(place))
+    const [one, other] = [before, after].map((leaf) => JSON.stringify({ ...leaf, test: undefined }))
     return one === other ? testMoves(before.test, after.test) : EITHER
   }
   if (before.kind === 'not' && after.kind === 'not') return opposite(matchMoves(before.item, after.item))

@@ -175,14 +175,14 @@ function lengthsOf({ looks, functions }: Place, parts: readonly Part[]): readonl
   return counts.length === 0 && parts.length < 2 ? least : around(new Set([...counts, ...least, ...most]))
 }
 
-/** Returns objects with every combination of the tested members that a test can tell apart. */
+/** Returns objects with every combination of the tested members that tests distinguish. */
 function objectValues(place: Place, parts: readonly Part[]): Found<JsonValue> {
   const steps = [...place.steps.keys()].filter((step) => typeof step === 'string')
   const keys = [...new Set([...steps, ...place.members.keys()])].map(String)
   const samples = parts.flatMap((part) => sampleOf([part], 'object') ?? [])
   const bases: readonly JsonObject[] = [...samples.filter(isObject), {}]
   if (!parts.some((part) => mayBe(part, 'object'))) return { values: samples, exact: true }
-  // Contracts that differ may tell apart what no match does.
+  // Contracts that differ may distinguish more than the matches.
   const isWhole = parts.length > 1 || place.members.size === 0
   const rest = remainderOf(place)
   const done = new Set<string>()

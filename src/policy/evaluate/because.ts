@@ -3,7 +3,8 @@ import { isObject, type JsonObject, type JsonValue } from '../../contract/json.t
 import type { CompiledTest } from '../language/compiled-test.ts'
 import type { Facts } from '../language/facts.ts'
 import { applyFunction } from '../language/functions.ts'
-import { compileTest, readsMembers, type Test } from '../language/operators.ts'
+import { compileTest, type Test } from '../language/operators.ts'
+import { readsMembers } from '../language/test-parts.ts'
 import type { EntryMatch } from '../language/entries.ts'
 import { payloadName } from '../language/payload-path.ts'
 import { type Applied, MISSING, SEVERAL_UNREADABLE, UNREADABLE, walk } from '../language/reading.ts'
@@ -133,27 +134,39 @@ function compiledOf(test: Test): CompiledTest {
 }
 
 /** Yields the entries that decide, each with the part of it that the test read. */
-function* ofEntries(
-  leaf: LeafNode,
-  raw: JsonValue,
-  { test, truth }: EntryTest,
-  facts: Facts,
-): Generator<Because> {
-  const check = compiledOf(test)
+function* ofEntries(leaf: LeafNode, raw: JsonValue, entry: EntryTest, facts: Facts): Generator<Because> {
   const list = Array.isArray(raw) ? (raw as readonly JsonValue[]) : undefined
+  const of = list?.length
   for (const [i, item] of (list ?? [raw]).entries()) {
     const field = list === undefined ? leaf.field.name : `${leaf.field.name}[${i}]`
-    const results = leaf.fn === undefined ? undefined : applyFunction(leaf.fn, [item])
-    for (const result of resultsOf(results, item)) {
-      if (check(result) !== truth) continue
-      if (leaf.fn === undefined && readsMembers(test) && isObject(item)) {
-        yield* ofMatch(test, truth, { field, facts, entry: item })
-        continue
-      }
-      const of = list?.length ?? (Array.isArray(results) ? results.length : 1)
-      yield reason({ field, of }, item, { result, truth, fn: leaf.fn !== undefined })
-    }
+    yield* ofEntry(leaf, item, { ...entry, field, of, facts })
   }
+}
+
+function* ofEntry(
+  { fn }: LeafNode,
+  item: JsonValue,
+  { test, truth, field, of, facts }: EntryTest & Judging,
+): Generator<Because> {
+  const check = compiledOf(test)
+  const results = fn === undefined ? undefined : applyFunction(fn, [item])
+  for (const result of resultsOf(results, item)) {
+    if (check(result) !== truth) continue
+    if (fn === undefined && readsMembers(test) && isObject(item))
+      yield* ofMatch(test, truth, { field, facts, entry: item })
+    else
+      yield reason({ field, of: of ?? (Array.isArray(results) ? results.length : 1) }, item, {
+        result,
+        truth,
+        fn: fn !== undefined,
+      })
+  }
+}
+
+interface Judging extends Pick<Because, 'field'> {
+  /** The number of entries of a list; undefined for a string. */
+  readonly of: number | undefined
+  readonly facts: Facts
 }
 
 interface EntryFacts {

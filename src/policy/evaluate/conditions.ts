@@ -8,7 +8,8 @@ import { applyFunction } from '../language/functions.ts'
 import type { FunctionName } from '../language/function-names.ts'
 import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 import type { CompiledTest } from '../language/compiled-test.ts'
-import { asksPresence, changeMembers, compileTest, readsMembers, type Test } from '../language/operators.ts'
+import { compileTest, type Test } from '../language/operators.ts'
+import { asksPresence, changeMembers, readsMembers } from '../language/test-parts.ts'
 import {
   meaningOfMember,
   NOTHING,

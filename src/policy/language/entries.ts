@@ -40,7 +40,7 @@ export function memberName(list: string, path: readonly (string | number)[]): st
   return `${list}[]${payloadName(path).slice('payload'.length)}`
 }
 
-/** Compiles a match. An entry that is no object is UNKNOWN. */
+/** Compiles a match. UNKNOWN for an entry that is not an object. */
 export function compileEntry<T>(node: EntryMatch<T>, compile: (test: T) => CompiledTest): CompiledTest {
   const ask = compileNode(node, compile)
   return (value) => (isObject(value) ? ask(value) : UNKNOWN)

@@ -1,4 +1,5 @@
-import { cutsOf, OPERATORS, readsMembers, type Test } from '../language/operators.ts'
+import { cutsOf, OPERATORS, type Test } from '../language/operators.ts'
+import { readsMembers } from '../language/test-parts.ts'
 import {
   exact,
   OBJECT_CELL,
