@@ -1,4 +1,4 @@
-import { type EntryMatch, type Member, memberName } from '../language/entries.ts'
+import { type EntryMatch, type Member, memberName, memberText } from '../language/entries.ts'
 import {
   type FieldProblem,
   fieldText,
@@ -8,6 +8,8 @@ import {
   payloadName,
 } from '../language/fields.ts'
 import type { Test } from '../language/operators.ts'
+import { givesEntries } from '../language/function-names.ts'
+import { FUNCTIONS } from '../language/functions.ts'
 import { asksPresence } from '../language/test-parts.ts'
 import type { FieldIr } from '../language/rule.ts'
 import type { ToolContract } from '../language/snapshot.ts'
@@ -153,6 +155,10 @@ function split({ path, fn }: Pick<Member<Test>, 'path' | 'fn'>, test: Test): Ent
 /** Returns the member of the first entry as a field. Entries of a function have a form in place of a contract. */
 function placeOf({ list, tools, every, depth }: EntryOf, { path }: FieldIr): EntryOf {
   const step = { every: memberName(every, path), depth: depth + 1 }
+  if (givesEntries(list.fn)) {
+    const form = { name: list.fn, inputSchema: FUNCTIONS[list.fn].entry } as unknown as ToolContract
+    return { ...step, tools: [form], list: { root: 'payload', name: memberText({ path }), path } }
+  }
   const whole = [...list.path, 0, ...path]
   return { ...step, tools, list: { root: 'payload', name: payloadName(whole), path: whole } }
 }

@@ -33,6 +33,8 @@ export interface Looks {
   readonly patterns: Set<string>
   /** Lengths that `count` tests. */
   readonly counts: Set<number>
+  /** Tests of the members of the entries that a function gives. */
+  readonly members: Member<Test>[]
   /** True when some test may distinguish values that these literals do not. */
   opaque: boolean
 }
@@ -55,6 +57,7 @@ function createLooks(): Looks {
     globs: [],
     patterns: new Set(),
     counts: new Set(),
+    members: [],
     opaque: false,
   }
 }
@@ -96,7 +99,9 @@ function look(place: Place, fn: FunctionName | undefined, test: Test): void {
   looks.opaque ||= cuts.opaque === true
   cuts.entries?.forEach((entry) => addItemTest(place, fn, entry))
   cuts.lengths?.forEach((length) => addCount(place, fn, length))
-  cuts.members?.forEach((member) => addMember(place, member))
+  // Lines combine in more ways than the examples have.
+  if (fn !== undefined) looks.members.push(...(cuts.members ?? []))
+  else cuts.members?.forEach((member) => addMember(place, member))
 }
 
 function addMember(place: Place, { path: [first = '', ...rest], fn, test }: Member<Test>): void {

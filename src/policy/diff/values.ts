@@ -246,5 +246,6 @@ function addLooks(whole: Looks, more: Looks): void {
   whole.globs.push(...more.globs)
   for (const pattern of more.patterns) whole.patterns.add(pattern)
   for (const count of more.counts) whole.counts.add(count)
+  whole.members.push(...more.members)
   whole.opaque ||= more.opaque
 }

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../contract/json.ts'
 import {
   ANY_INDEX,
   ANYTHING,
+  entryShape,
   TEXT,
   TEXTS,
   TRUTHS,
@@ -12,7 +13,15 @@ import {
 import { testSchema, type TestSchemas } from './tests.ts'
 import { FACT_NAMES, FACTS } from '../language/facts.ts'
 import { RULE_ID } from '../yaml/shape.ts'
-import { FUNCTION_NAMES, functionText, givesList, isClauseFunction } from '../language/function-names.ts'
+import {
+  FUNCTION_NAMES,
+  type FunctionName,
+  functionText,
+  givesEntries,
+  givesList,
+  isClauseFunction,
+} from '../language/function-names.ts'
+import { FUNCTIONS } from '../language/functions.ts'
 
 interface FieldSchemas {
   readonly properties: Record<string, JsonObject>
@@ -92,14 +101,16 @@ function addFunctions(schemas: TestSchemas, fields: FieldSchemas, { name, shape 
       : TEXT
     : TEXTS
   for (const fn of FUNCTION_NAMES)
-    put(
-      fields,
-      functionText(fn, name),
-      testSchema(schemas, givesList(fn) ? TEXTS : isClauseFunction(fn) ? TRUTHS : mapped),
-    )
+    put(fields, functionText(fn, name), testSchema(schemas, resultShape(fn) ?? mapped))
 }
 
 const EVERY_INDEX = '\\[\\d*\\]'
+
+/** Returns the shape of the results; undefined for a function that maps each text. */
+function resultShape(fn: FunctionName): Shape | undefined {
+  if (givesEntries(fn)) return { kinds: ['list'], item: entryShape({}, FUNCTIONS[fn].entry) }
+  return givesList(fn) ? TEXTS : isClauseFunction(fn) ? TRUTHS : undefined
+}
 
 function put(
   { properties, patternProperties }: FieldSchemas,

@@ -2,7 +2,7 @@ import { type Because, hiddenReason, MOST_REASONS, reasonValue } from '../../dom
 import { isObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
 import type { CompiledTest } from '../language/compiled-test.ts'
 import type { Facts } from '../language/facts.ts'
-import { applyFunction } from '../language/functions.ts'
+import { applyFunction, resultText } from '../language/functions.ts'
 import { compileTest, type Test } from '../language/operators.ts'
 import { readsMembers } from '../language/test-parts.ts'
 import type { EntryMatch } from '../language/entries.ts'
@@ -235,7 +235,7 @@ const textOf = (value: Exclude<Applied, symbol>): NonNullable<Because['read']> |
   reasonValue(value as JsonValue)
 
 const readOf = (result: Applied): Pick<Because, 'read'> =>
-  typeof result === 'symbol' ? {} : { read: reasonValue(result as JsonValue) }
+  typeof result === 'symbol' ? {} : { read: reasonValue(resultText(result as JsonValue)) }
 
 /** The value as a whole, or the reason why the test cannot read it. */
 function whole(leaf: LeafNode, value: Applied | typeof NOTHING, facts: Facts): Because {

@@ -1,4 +1,6 @@
 import { fieldText } from '../language/fields.ts'
+import type { JsonValue } from '../../contract/json.ts'
+import { resultText } from '../language/functions.ts'
 import { MISSING, UNREADABLE, type Applied, type AppliedElement, type Reading } from '../language/reading.ts'
 import { isSensitive } from '../language/sensitive.ts'
 import { duration } from '../language/time.ts'
@@ -123,7 +125,7 @@ function explainTest(leaf: LeafNode, facts: Facts): ConditionExplanation {
     test: describeTest(test),
     read: readText(leaf.read(facts), sensitive),
     ...(reasons.length > 0 && { entries: reasons }),
-    ...(hasResult && { returned: shorten(resultText(value)) }),
+    ...(hasResult && { returned: shorten(appliedText(value)) }),
     ...(truth === UNKNOWN && value !== NOTHING && { problem: describeUnknown(test, value) }),
   }
 }
@@ -138,11 +140,12 @@ function readText(value: Reading, sensitive: boolean): string {
 }
 
 /** Formats a value as rules write it, with words unquoted. */
-function resultText(value: Applied | AppliedElement): string {
+function appliedText(value: Applied | AppliedElement): string {
   if (value === MISSING) return 'missing'
   if (typeof value === 'symbol') return 'unreadable'
-  if (Array.isArray(value)) return `[${(value as readonly AppliedElement[]).map(resultText).join(', ')}]`
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  if (Array.isArray(value)) return `[${(value as readonly AppliedElement[]).map(appliedText).join(', ')}]`
+  const text = resultText(value as JsonValue)
+  return typeof text === 'string' ? text : JSON.stringify(text)
 }
 
 const MAX_VALUE = 120
