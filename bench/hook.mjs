@@ -1,6 +1,6 @@
 /*
- * The cost of `files` in `countersign hook`: the time to read three files of 4 kB that a command names, beside a command
- * that names none. Wall times of alternate runs.
+ * The cost of `files` in `countersign hook`: the time to read three files of 4 kB that a command names, beside a
+ * command that names none. Wall times of alternate runs.
  *
  * npm run build && node bench/hook.mjs [rounds]
  */
