@@ -31,7 +31,9 @@ try {
   }
   const p50 = (times) => times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)]
   console.log(`three files: ${first.ms.toFixed(2)} ms in the first call of a process`)
-  console.log(`later, p50: ${p50(with3).toFixed(2)} ms; no file: ${p50(without).toFixed(2)} ms (goal: 5 ms more)`)
+  console.log(
+    `later, p50: ${p50(with3).toFixed(2)} ms; no file: ${p50(without).toFixed(2)} ms (goal: 5 ms more)`,
+  )
 } finally {
   rmSync(directory, { recursive: true })
 }

@@ -48,7 +48,7 @@ export const BUDGETS_AND_DISK = [...BUDGET_NAMES, 'disk'] as const
 /** Reasons for which the tiles of a tenant stop. */
 export const TILES_STOPS = STOPS
 
-/** Ends of connections beyond a bound (docs/operations.md#budgets). */
+/** Ends of connections beyond a bound (docs/capacity.md#budgets). */
 export const SHED_CONNECTIONS = ['ended', 'refused'] as const
 export type ShedConnection = (typeof SHED_CONNECTIONS)[number]
 
