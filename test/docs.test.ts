@@ -172,6 +172,18 @@ describe('the reference', () => {
   })
 })
 
+describe('docs/explanation/how-policy-decides.md', () => {
+  it('shows what `explain` prints of the starter policies', async () => {
+    const shown = /^\$ countersign explain .*\n([^`]*)/m.exec(
+      read('docs/explanation/how-policy-decides.md'),
+    )?.[1]
+    const payload = { from: 'acct_reserve', to: 'acct_travel', amount_cents: 25_000, currency: 'eur' }
+    const input = JSON.stringify({ tool_name: 'ledger.transfer', payload })
+    const { out } = await runCli(['explain', 'policies', '-'], { cwd: root, input })
+    expect(out.replace(/revision \w+/, 'revision ...').trimEnd()).toBe(shown?.trimEnd())
+  })
+})
+
 describe('CONTRIBUTING.md', () => {
   it('shows every folder of src on its map, and no other', () => {
     const map = /^```\n(contract .*?)^```/ms.exec(read('CONTRIBUTING.md'))?.[1] ?? ''

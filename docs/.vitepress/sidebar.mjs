@@ -63,6 +63,7 @@ export const sidebar = [
       page('Architecture', '/architecture'),
       page('How proofs work', '/explanation/how-proofs-work'),
       page('What evidence proves', '/explanation/what-evidence-proves'),
+      page('How policy decides', '/explanation/how-policy-decides'),
       page('Fail closed', '/explanation/fail-closed'),
       page('Threat model', '/security'),
       page('Evidence', '/evidence'),
