@@ -47,6 +47,8 @@ export const BUDGETS_AND_DISK = [...BUDGET_NAMES, 'disk'] as const
 
 /** Reasons for which the tiles of a tenant stop. */
 export const TILES_STOPS = STOPS
+/** Why records that left the store cannot be read: their place is away, or has others. */
+export const TILES_UNREADABLE = ['away', 'changed'] as const
 
 /** Ends of connections beyond a bound (docs/operations.md#budgets). */
 export const SHED_CONNECTIONS = ['ended', 'refused'] as const

@@ -70,6 +70,7 @@ export const INDEX_LIFETIMES: Readonly<Record<keyof typeof INDEX, Lifetime>> = {
   outbox: { holds: 'deliveries to attempt', until: 'they arrive, or are given up' },
   instances: { holds: 'gateways', until: WITH_ITS_RECORD },
   webhookTenants: { holds: 'tenants with webhooks', until: FOR_EVER },
+  files: { holds: 'record files that left the store, with their hash', until: FOR_EVER },
   checkpoints: { holds: 'checkpoints', until: WITH_ITS_RECORD },
   deliveries: { holds: 'deliveries of a webhook', until: WITH_ITS_RECORD },
   voted: { holds: 'threads by reviewers who voted', until: WITH_THE_THREAD },

@@ -136,6 +136,8 @@ export interface InstanceRecord {
   readonly loaded_at?: number
   /** The rights that a newer directory takes away, as one line. */
   readonly withdrawals?: string
+  /** The tiles that the instance cannot read, and since when, as one line. */
+  readonly tiles_unreadable?: string
   readonly load_ok: boolean
   readonly load: LoadState
 }

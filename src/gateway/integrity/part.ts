@@ -23,6 +23,7 @@ export const GATEWAY_RULES = {
   G16: 'among equal waiting calls, only the call that reviewers were notified about is recorded',
   G17: 'legal holds match their evidence, and no thread under one was deleted',
   G18: 'disclosures match the commitment of their record, and evidence explains each that is gone',
+  G19: 'each record file that left the store has an entry with its hash',
 } as const
 
 /**

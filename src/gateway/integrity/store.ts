@@ -7,6 +7,7 @@ import { checkCredentials, checkTimes } from './credentials.ts'
 import { checkDisclosures } from './disclosures.ts'
 import { checkEvidence, CLOCK_TOLERANCE_MS } from './evidence.ts'
 import { fault, type PartCheck } from './part.ts'
+import { checkFiles } from './files.ts'
 import { checkSignIns } from './sign-ins.ts'
 import { checkStory } from './story.ts'
 import { checkThreads } from './threads.ts'
@@ -91,6 +92,7 @@ async function readPartition(archive: StoreArchive, partition: string, earlier: 
     checkSignIns(),
     checkFreezes(),
     checkStory(),
+    checkFiles(),
     checkTree(),
     checkTimes(now),
   ]

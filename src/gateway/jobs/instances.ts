@@ -15,6 +15,8 @@ export interface Instance {
   readonly version: string
   /** ms since 1970. */
   readonly startedAt: number
+  /** Tiles that it cannot read, and since when, ms since 1970. */
+  readonly unreadable?: readonly { readonly what: string; readonly since: number }[]
 }
 
 /** An instance without a report for this time is not listed, because it has stopped or cannot write. */
@@ -32,7 +34,7 @@ const MOST = 1_000
  */
 export async function reportInstance(deps: Deps, instance: Instance): Promise<number> {
   const now = deps.store.now()
-  const { id, host, version, startedAt: started_at } = instance
+  const { id, host, version, startedAt: started_at, unreadable = [] } = instance
   const snapshot = deps.policies.current()
   const { loadedAt, commit, lastLoad } = deps.policies.status()
   const record = {
@@ -47,6 +49,8 @@ export async function reportInstance(deps: Deps, instance: Instance): Promise<nu
       commit,
       loaded_at: loadedAt,
       withdrawals: snapshot?.withdrawal && withdrawalText(snapshot),
+      tiles_unreadable:
+        unreadable.map(({ what, since }) => `${what} since ${isoTime(since)}`).join('; ') || undefined,
     }),
   }
   const old = await storeCall(() =>
