@@ -201,7 +201,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   })
   const tilesWatch = startTilesWatch(deps, whole.tiles, { log, everyMs: parts.reportEveryMs })
   const reports = startReports(deps, {
-    unreadable: () => tilesWatch.trouble(),
+    tiles: () => ({ unreadable: tilesWatch.trouble(), loss: tilesWatch.loss() }),
     identity: own.log,
     store: adapters.store,
     refresh: () => own.adminKeys.refresh(),

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { leafHash } from '../domain/digest.ts'
-import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'
+import { EMPTY_TREE, grown, grownBySubtree, type MerkleTree, rootOf } from '../domain/merkle.ts'
 import { filesAfter } from '../gateway/core/record-files.ts'
 import { read, SYSTEM } from '../gateway/core/records.ts'
 import type { Config } from '../settings/settings.ts'
@@ -66,18 +66,14 @@ async function rootAt(store: Store, tenant: string, size: number): Promise<strin
   return rootOf(tree)
 }
 
-/** The tree over the record files up to a size. A tree over hashes of full files has the frontier of all their records. */
+/** The tree over the record files up to a size. */
 async function treeOfFiles(store: Store, tenant: string, size: number): Promise<MerkleTree> {
-  let files = EMPTY_TREE
+  let tree = EMPTY_TREE
   for (;;) {
-    const page = await filesAfter(store, tenant, files.size * WIDTH)
+    const page = await filesAfter(store, tenant, tree.size)
     const whole = page.filter(({ last }) => last <= size)
-    files = grown(
-      files,
-      whole.map(({ root }) => root),
-    )
-    if (page.length === 0 || whole.length < page.length)
-      return { size: files.size * WIDTH, frontier: files.frontier }
+    for (const { root } of whole) tree = grownBySubtree(tree, root, WIDTH)
+    if (page.length === 0 || whole.length < page.length) return tree
   }
 }
 

@@ -25,7 +25,8 @@ export interface ReportParts {
   readonly identity: LogIdentity
   /** The store itself, which is closed when it has lost records. */
   readonly store: Store
-  readonly unreadable: () => NonNullable<Instance['unreadable']>
+  /** The records that this instance cannot read, and its answer to the question of a loss. */
+  readonly tiles: () => Pick<Instance, 'unreadable' | 'loss'>
   /** Called before each report. */
   readonly refresh: () => Promise<void>
   readonly log: Pick<Logger, 'error' | 'warn'>
@@ -43,7 +44,7 @@ const REMEDY =
  */
 export function startReports(
   deps: Deps,
-  { identity, store, unreadable, refresh, log, rolloutMs, everyMs = EVERY_MS }: ReportParts,
+  { identity, store, tiles, refresh, log, rolloutMs, everyMs = EVERY_MS }: ReportParts,
 ): Reports {
   const instance = {
     id: randomBytes(9).toString('base64url'),
@@ -67,7 +68,7 @@ export function startReports(
   const write = async (): Promise<void> => {
     await watch.check()
     await refresh()
-    watch.reported(await reportInstance(deps, { ...instance, unreadable: unreadable() }))
+    watch.reported(await reportInstance(deps, { ...instance, ...tiles() }))
     reported = true
     await sayOdd()
   }

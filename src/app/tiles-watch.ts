@@ -1,6 +1,8 @@
 import type { Logger } from 'pino'
 import type { Deps } from '../gateway/core/deps.ts'
-import { SYSTEM } from '../gateway/core/records.ts'
+import { ASKED_MS } from '../gateway/admin/accept-loss.ts'
+import { ALL } from '../gateway/core/expiry-index.ts'
+import { type InstanceRecord, read, SYSTEM } from '../gateway/core/records.ts'
 import { listTenants } from '../gateway/core/tenants.ts'
 import { WIDTH } from '../tiles/layout.ts'
 import { saysTrouble } from './outage-log.ts'
@@ -15,12 +17,14 @@ export interface TilesTrouble extends Unreadable {
 /** Looks at records that left the store, a record file of each tenant after another. */
 export interface TilesWatch {
   trouble(): readonly TilesTrouble[]
+  /** The answer to the question whether record files are lost (src/gateway/admin/accept-loss.ts). */
+  loss(): InstanceRecord['loss']
   close(): Promise<void>
 }
 
-const EVERY_MS = 15_000
+const EVERY_MS = 5_000
 const MEANWHILE =
-  'exports, pages of old calls and erasures of old data answer 503, and nothing more leaves the store; decisions continue (docs/runbooks/CountersignTilesUnreadable.md)'
+  'exports, pages of old calls and erasures of old data answer 503, and nothing more leaves the store; decisions continue (docs/how-to/lost-tiles.md)'
 
 export function startTilesWatch(
   deps: Deps,
@@ -30,6 +34,7 @@ export function startTilesWatch(
   const since = new Map<Unreadable['reason'], number>()
   let looking: Promise<void> | undefined
   let turn = 0
+  let loss: InstanceRecord['loss']
   const sayTrouble = saysTrouble(log, 'tiles cannot be looked at now')
   const look = async (): Promise<void> => {
     for (const tenant of [SYSTEM, ...(await listTenants(deps))]) {
@@ -37,6 +42,7 @@ export function startTilesWatch(
       if (before > 1) await tiles.look(tenant, before, turn % Math.floor((before - 1) / WIDTH))
     }
     turn++
+    loss = await answerOf(deps, tiles, loss)
     const found = tiles.unreadable()
     for (const { reason, what } of found) {
       if (!since.has(reason)) log.error({ reason }, `${what}: ${MEANWHILE}`)
@@ -56,9 +62,23 @@ export function startTilesWatch(
   return {
     trouble: () =>
       tiles.unreadable().map((one) => ({ ...one, since: since.get(one.reason) ?? deps.store.now() })),
+    loss: () => loss,
     async close() {
       clearInterval(timer)
       await looking
     },
   }
+}
+
+/** Tries the files of the question, and again those that it could not read, as long as the question is new. */
+async function answerOf(
+  deps: Deps,
+  tiles: EarlierRecords,
+  known: InstanceRecord['loss'],
+): Promise<InstanceRecord['loss']> {
+  const question = (await read(deps.store, SYSTEM, 'loss', ALL))?.value
+  if (question === undefined || deps.store.now() - question.at > ASKED_MS) return undefined
+  const { id, tenant, files } = question
+  const before = await deps.store.firstEvent(tenant)
+  return { id, files: await tiles.unreadableOf(tenant, before, known?.id === id ? known.files : files) }
 }

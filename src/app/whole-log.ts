@@ -2,9 +2,9 @@ import { overriding, type Store, STORE_LIMITS, type StoredEvent, TilesUnavailabl
 import { WIDTH } from '../tiles/layout.ts'
 import { readNote, readRecords } from '../tiles/log.ts'
 import { BadTile, PlaceUnavailable } from '../tiles/place.ts'
-import { TILES_UNREADABLE } from '../metrics/labels.ts'
+import { UNREADABLE } from '../tiles/stops.ts'
 import { logOf } from '../gateway/core/log-number.ts'
-import { filesAfter, rootOfRecords } from '../gateway/core/record-files.ts'
+import { filesAfter, type RecordFile, rootOfRecords } from '../gateway/core/record-files.ts'
 import { read } from '../gateway/core/records.ts'
 import { HEAD } from '../gateway/jobs/publish-tiles.ts'
 import { lastLog, type Places } from './places.ts'
@@ -20,7 +20,7 @@ const MOST_BUNDLES = 4
 /** Records that left the store and cannot be read. */
 export interface Unreadable {
   /** `away`: the place does not answer, or lacks the file; `changed`: the file has other records. */
-  readonly reason: (typeof TILES_UNREADABLE)[number]
+  readonly reason: (typeof UNREADABLE)[number]
   /** With the tenant, the numbers and the place, as the answers to requests say it. */
   readonly what: string
 }
@@ -36,7 +36,7 @@ export function storeOfWholeLog(
 ): Store & { readonly tiles: EarlierRecords } {
   const tiles = new EarlierRecords(places, {
     logOf: (of, tenant) => logWithTiles(of, store, tenant),
-    rootOf: async (tenant, last) => (await filesAfter(store, tenant, last - 1, 1))[0]?.root,
+    fileOf: async (tenant, last) => (await filesAfter(store, tenant, last - 1, 1))[0],
   })
   const whole = overriding(store, {
     async events(partition, after, limit) {
@@ -82,8 +82,8 @@ interface Range {
 interface KnownFiles {
   /** The number of the log that has the records. */
   readonly logOf: (places: Places, tenant: string) => Promise<number>
-  /** The hash of the record file with this last number, when it left the store. */
-  readonly rootOf?: (tenant: string, last: number) => Promise<string | undefined>
+  /** The entry of the record file with this last number. */
+  readonly fileOf?: (tenant: string, last: number) => Promise<RecordFile | undefined>
 }
 
 /** The error for a record file that differs from its entry. */
@@ -107,7 +107,7 @@ export class EarlierRecords {
   /** The first files that could not be read, of each reason. */
   unreadable(): readonly Unreadable[] {
     const found = [...this.#unreadable.values()]
-    return TILES_UNREADABLE.flatMap((reason) => found.find((one) => one.reason === reason) ?? [])
+    return UNREADABLE.flatMap((reason) => found.find((one) => one.reason === reason) ?? [])
   }
 
   /** Looks again at the files that could not be read, and at one more. @throws StoreUnavailable */
@@ -116,21 +116,39 @@ export class EarlierRecords {
     const known = [...this.#unreadable.keys()].filter((name) => name.startsWith(own))
     for (const one of new Set([index, ...known.map((name) => Number(name.slice(own.length)))])) {
       this.#bundles.delete(`${tenant} ${one}`)
-      const isRead = await this.#read(tenant, before, one).then(() => true, notUnavailable)
       // a place that is away answers slowly
-      if (!isRead) return
+      if ((await this.#read(tenant, before, one).then(() => undefined, unavailable)) !== undefined) return
     }
   }
 
-  /** @throws TilesUnavailable when the tiles are off, do not answer, lack the records, or have others */
+  /** The last numbers of the files that cannot be read, of these. @throws StoreUnavailable */
+  async unreadableOf(tenant: string, before: number, lasts: readonly number[]): Promise<number[]> {
+    const unread: number[] = []
+    for (const [i, last] of lasts.entries()) {
+      this.#bundles.delete(`${tenant} ${last / WIDTH - 1}`)
+      const failed = await this.#read(tenant, before, last / WIDTH - 1).then(() => undefined, unavailable)
+      // a place that is away answers slowly
+      if (failed?.cause instanceof PlaceUnavailable) return [...unread, ...lasts.slice(i)]
+      if (failed !== undefined) unread.push(last)
+    }
+    return unread
+  }
+
+  /**
+   * Skips files whose loss was accepted.
+   *
+   * @throws TilesUnavailable when the tiles are off, do not answer, lack the records, or have others
+   */
   async read(tenant: string, { after, before, limit }: Range): Promise<StoredEvent[]> {
     const events: StoredEvent[] = []
-    const end = Math.min(before - 1, after + limit)
-    for (let at = after; at < end;) {
+    for (let at = after; at < before - 1 && events.length < limit;) {
       const index = Math.floor(at / WIDTH)
       const records = await this.#read(tenant, before, index)
-      const some = records.slice(at - index * WIDTH, end - index * WIDTH)
-      for (const record of some) events.push({ number: ++at, body: record.toString('utf8'), commitId: '' })
+      const from = at - index * WIDTH
+      for (const record of records.slice(from, from + limit - events.length))
+        events.push({ number: ++at, body: record.toString('utf8'), commitId: '' })
+      // the loss of this file was accepted
+      if (records.length === 0) at = (index + 1) * WIDTH
     }
     return events
   }
@@ -154,13 +172,15 @@ export class EarlierRecords {
     const name = `${tenant} ${index}`
     const known = this.#bundles.get(name)
     if (known !== undefined) return known
+    const last = (index + 1) * WIDTH
+    const { fileOf } = this.#known
+    const file = await fileOf?.(tenant, last)
+    if (file?.isLost) return []
     const places = this.#places
     if (places === undefined) throw new PlaceUnavailable('tiles are off')
     const place = places.of(tenant, await this.#known.logOf(places, tenant))
     const records = await readRecords(place, { index, width: WIDTH })
-    const last = (index + 1) * WIDTH
-    const { rootOf } = this.#known
-    if (rootOf !== undefined && (await rootOf(tenant, last)) !== rootOfRecords(records))
+    if (fileOf !== undefined && file?.root !== rootOfRecords(records))
       throw new Changed(
         `the tiles of ${tenant} have other records than left the store (records ${last - WIDTH + 1} to ${last}, ${places.address})`,
       )
@@ -171,8 +191,8 @@ export class EarlierRecords {
   }
 }
 
-function notUnavailable(error: unknown): false {
-  if (error instanceof TilesUnavailable) return false
+function unavailable(error: unknown): TilesUnavailable {
+  if (error instanceof TilesUnavailable) return error
   throw error
 }
 
