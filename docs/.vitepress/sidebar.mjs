@@ -32,6 +32,7 @@ export const sidebar = [
       page('Deploy', '/deploy/'),
       page('Answer an alert', '/runbooks/'),
       page('Verify a year', '/how-to/verify-a-year'),
+      page('When tiles are lost', '/how-to/lost-tiles'),
       page('Why was my call not run?', '/why-not-run'),
       page('Questions and answers', '/faq'),
     ],

@@ -10,6 +10,7 @@ import {
   STATUSES,
   STORE_OPERATIONS,
   TILES_STOPS,
+  TILES_UNREADABLE,
 } from './labels.ts'
 import { REQUEST_KINDS } from '../contract/operation.ts'
 import type { MetricSpec } from './metric-spec.ts'
@@ -264,6 +265,13 @@ export const STORE_METRICS = {
     unit: 'seconds',
     help: 'Age of the oldest signed record that is not in tiles; 0 if all are, or without tiles. Up to a minute is normal.',
     labels: {},
+  },
+  tilesUnreadable: {
+    kind: 'gauge',
+    name: 'countersign_tiles_unreadable_seconds',
+    unit: 'seconds',
+    help: 'Time since which this instance cannot read records that left the store, by reason; 0 if it can. Decisions continue.',
+    labels: { reason: TILES_UNREADABLE },
   },
   tilesStopped: {
     kind: 'gauge',
