@@ -1,4 +1,4 @@
-import { messageOf, NotExecuted } from './errors.ts'
+import { InvalidPayload, messageOf } from './errors.ts'
 import type { Json } from './types.ts'
 
 /** The depth at which a value is considered cyclic. The gateway's limit is far lower (docs/limits.md, JSON_DEPTH). */
@@ -111,12 +111,12 @@ export function frozenCopy<T extends Json>(value: T): T {
   return freeze(copy)
 }
 
-/** @throws NotExecuted for a value that JSON cannot express */
+/** @throws InvalidPayload for a value that JSON cannot express */
 export function checkedCopy<T extends Json>(value: T, what: string): T {
   try {
     return frozenCopy(value)
   } catch (cause) {
-    throw new NotExecuted('invalid_payload', `${what} is not JSON: ${messageOf(cause)}`, { cause })
+    throw new InvalidPayload(`${what} is not JSON: ${messageOf(cause)}`, { cause })
   }
 }
 
