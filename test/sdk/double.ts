@@ -25,6 +25,8 @@ export function gateBefore(
   const asked: Route[] = []
   const said: { event_type?: string }[] = []
   const withdrawn: object[] = []
+  /** The last body of each route. */
+  const sent: Partial<Record<Route, object>> = {}
   let action_hash: unknown
   const gate = createGate({
     url: 'http://127.0.0.1:1',
@@ -34,10 +36,11 @@ export function gateBefore(
     ...options,
     fetch: async (url, { body }) => {
       const route = /resolve|requests|decisions|proofs|validate|events|withdrawals/.exec(url)?.[0] as Route
-      const sent = JSON.parse((body as string | undefined) ?? '{}') as Record<string, unknown>
-      if (route === 'requests') ({ action_hash } = sent)
-      if (route === 'events') said.push(sent)
-      if (route === 'withdrawals') withdrawn.push(sent)
+      const given = JSON.parse((body as string | undefined) ?? '{}') as Record<string, unknown>
+      sent[route] = given
+      if (route === 'requests') ({ action_hash } = given)
+      if (route === 'events') said.push(given)
+      if (route === 'withdrawals') withdrawn.push(given)
       const about = { task_id: 't', thread_id: THREAD, action_hash }
       const honest = {
         resolve: { tools: [TOOL], unknown: [] },
@@ -55,5 +58,5 @@ export function gateBefore(
       return Response.json(answer, { status: route === 'events' ? 201 : 200 })
     },
   })
-  return { gate, asked, said, withdrawn }
+  return { gate, asked, said, withdrawn, sent }
 }

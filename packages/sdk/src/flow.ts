@@ -1,27 +1,23 @@
-import { actionHash, checkedCopy, type Which } from './canonical-json.ts'
+import { actionHash, type Which } from './canonical-json.ts'
+import { type Carrier, requireEqual } from './carrier.ts'
 import type { Client } from './client.ts'
 import {
   ChangesRequested,
-  Expired,
   GatewayUnavailable,
   InvalidPayload,
   messageOf,
-  NoProof,
   NotExecuted,
-  OutcomeUnknown,
-  ProofRefused,
-  Rejected,
   StillPending,
   UnexpectedAnswer,
   UnknownTool,
-  Withdrawn,
 } from './errors.ts'
 import { type Handle, sized } from './handle.ts'
 import type { UsedAllows } from './idempotency.ts'
 import type { Claims, GuardOptions } from './options.ts'
 import { nearest } from './nearest.ts'
 import { notifyPending } from './pending.ts'
-import { checkAborted, orAborted, pause, type RetryContext, withRetry } from './retry.ts'
+import { checkEcho, checkThread, contextOf, redeem, refused } from './proof.ts'
+import { checkAborted, orAborted, pause, withRetry } from './retry.ts'
 import { type SchemaError, schemaErrors } from './schema-check.ts'
 import type { Decision, Json, Payload, ResolvedTool } from './types.ts'
 
@@ -39,6 +35,7 @@ export interface Call {
   readonly usedAllows: UsedAllows
   readonly maxWaitMs: number
   readonly signal: AbortSignal | undefined
+  readonly carrier: Carrier
   readonly onPending: GuardOptions<Payload>['onPending'] | undefined
   readonly revise: GuardOptions<Payload>['revise'] | undefined
   readonly beforeProof: GuardOptions<Payload>['beforeProof'] | undefined
@@ -56,13 +53,18 @@ export interface Action extends Which {
   readonly hash: string
 }
 
+/** An action, and the arguments for the function, whose JSON is the payload. */
+export interface Own extends Action {
+  readonly value: unknown
+}
+
 export interface Step {
-  readonly action: Action
+  readonly action: Own
   readonly decision: Decision
 }
 
 export interface AuthorizedCall {
-  readonly payload: Payload
+  readonly action: Own
   readonly thread_id: string | undefined
 }
 
@@ -79,9 +81,13 @@ const LEAST_POLL_MS = 1_000
  *
  * @throws NotExecuted; other errors for answers of an unexpected shape
  */
-export async function proposed(call: Call, payload: Payload): Promise<Step> {
+export async function proposed(
+  call: Call,
+  { value, payload }: Pick<Own, 'value' | 'payload'>,
+): Promise<Step> {
   await checkLocally(call, payload)
-  return (call.at.step = await submit(call, payload))
+  const { action, decision } = await submit(call, payload)
+  return (call.at.step = { action: { ...action, value }, decision })
 }
 
 /**
@@ -94,12 +100,13 @@ export async function permitted(call: Call, first: Step): Promise<AuthorizedCall
   if (decision.status !== 'allow' && decision.status !== 'approved') throw refused(decision)
   checkEcho(call, decision, action)
   checkAborted(contextOf(call, decision))
+  requireEqual(call.carrier, action.value, action.payload, decision.thread_id)
   if (decision.status === 'approved') {
-    await call.beforeProof?.(action.payload)
+    await call.beforeProof?.(action.value as Payload)
     checkAborted(contextOf(call, decision))
     await redeem(call, action, decision)
   }
-  return { payload: action.payload, thread_id: decision.thread_id }
+  return { action, thread_id: decision.thread_id }
 }
 
 /**
@@ -179,7 +186,10 @@ async function actionOf(call: Call, payload: Payload, which: Which): Promise<Act
  * marks repeated answers. An earlier answer may be lost or used. In doubt, the SDK lets a call count twice, because it
  * must not run twice.
  */
-async function submit(call: Call, payload: Payload): Promise<Step> {
+async function submit(
+  call: Call,
+  payload: Payload,
+): Promise<{ readonly action: Action; readonly decision: Decision }> {
   const first = await actionOf(call, payload, { nonce: call.callId })
   for (let replays = 0; replays <= MOST_REPLAYED;) {
     const again = call.usedAllows.used(first.hash)
@@ -281,15 +291,6 @@ async function poll(call: Call, decision: Decision, deadline: number): Promise<D
   return answer
 }
 
-/** @throws NotExecuted for a decision on another thread, and for an allow */
-export function checkThread(answer: Decision, thread_id: string): void {
-  if (answer.thread_id !== undefined && answer.thread_id !== thread_id)
-    throw new UnexpectedAnswer('the decision is about another thread', { thread_id })
-  // an approval carries a proof, but an allow would run without one
-  if (answer.status === 'allow')
-    throw new UnexpectedAnswer('allowed, although the call was held for reviewers', { thread_id })
-}
-
 /**
  * The time from one poll to the next, ms: the gateway's recommendation (docs/agent-api.md, Decision), but at most the
  * time it may hold a poll. After a poll that was held that long, no pause is needed.
@@ -302,7 +303,7 @@ export function pollAfterMs({ recommended_poll_after_seconds: wish }: Decision, 
   return Math.max(LEAST_POLL_MS, seconds * 1_000)
 }
 
-async function revise(call: Call, action: Action, decision: Decision): Promise<Action> {
+async function revise(call: Call, action: Own, decision: Decision): Promise<Own> {
   const { thread_id, message = 'the reviewers asked for changes' } = decision
   const context = contextOf(call, decision)
   const payload = await orAborted(revisedPayload(call, action, decision), context)
@@ -314,11 +315,10 @@ async function revise(call: Call, action: Action, decision: Decision): Promise<A
 export async function revision(
   call: Call,
   thread_id: string,
-  payload: Payload,
-): Promise<{ readonly action: Action; readonly status: Decision['status'] | undefined }> {
+  value: unknown,
+): Promise<{ readonly action: Own; readonly status: Decision['status'] | undefined }> {
   const context = { signal: call.signal, thread_id }
-  const copy = checkedCopy(payload, 'the revised payload')
-  const next = await actionOf(call, copy, { nonce: crypto.randomUUID() })
+  const next = await actionOf(call, call.carrier.toPayload(value), { nonce: crypto.randomUUID() })
   await checkLocally(call, next.payload)
   // keeps only claims that policy reads again; preview, summary and images described the old payload
   const { subject = call.tool, workflow_name, task_label, risk_level } = call.claims
@@ -336,113 +336,18 @@ export async function revision(
   const event = { event_type, event_summary: 'revised as the reviewers asked', payload: { revision } }
   const once = { ...context, tries: 1 }
   const { status } = await withRetry(() => call.client.record(call.taskId, event, context), once)
-  return { action: next, status }
+  return { action: { ...next, value }, status }
 }
 
 /** @throws NotExecuted when `revise` throws: the changes were not made */
-async function revisedPayload(call: Call, action: Action, decision: Decision): Promise<Payload | undefined> {
+async function revisedPayload(call: Call, action: Own, decision: Decision): Promise<unknown> {
   const { thread_id, message = 'the reviewers asked for changes' } = decision
   try {
-    return await call.revise?.(message, action.payload)
+    return await call.revise?.(message, action.value as Payload)
   } catch (cause) {
     throw new ChangesRequested(message, { thread_id, cause })
   }
 }
-
-/** The refusal by a decision that does not let the call run. */
-export function refused({ status, message, thread_id }: Decision): NotExecuted {
-  const told = message ?? `the gateway answered ${status}`
-  if (status === 'changes_requested') return new ChangesRequested(told, { thread_id })
-  if (status !== 'reject' && status !== 'rejected') return new UnexpectedAnswer(told, { thread_id })
-  if (told.startsWith('expired: ')) return new Expired(told, { thread_id })
-  return new (told.startsWith('withdrawn: ') ? Withdrawn : Rejected)(told, { thread_id })
-}
-
-/** Checks that the gateway's decision is about this action. */
-export function checkEcho(
-  { taskId }: { readonly taskId: string },
-  decision: Decision,
-  action: { readonly hash: string },
-): void {
-  if (decision.action_hash === action.hash && decision.task_id === taskId) return
-  throw new UnexpectedAnswer('the decision is about another action', {
-    thread_id: decision.thread_id,
-  })
-}
-
-function contextOf({ signal }: Call, { thread_id }: Decision): RetryContext {
-  return { signal, thread_id }
-}
-
-/**
- * Redeems the proof immediately before the call runs. The call may run only after `valid: true` for this task, thread
- * and hash, without a reason.
- */
-async function redeem(call: Call, action: Action, decision: Decision): Promise<void> {
-  if (decision.approval_token === undefined && call.unsignedApprovals) return
-  const context = contextOf(call, decision)
-  const { approval_token, thread_id } = await withProof(call, action, decision)
-  const request = {
-    task_id: call.taskId,
-    signature: approval_token,
-    request_payload: action.payload,
-    thread_id,
-    action_hash: action.hash,
-  }
-  const result = await withRetry(() => call.client.validate(request, context), context).catch(
-    (cause: unknown) => {
-      if (cause instanceof NotExecuted && cause.code === 'aborted') throw cause
-      const why = cause instanceof NotExecuted ? cause.reason : messageOf(cause)
-      throw new OutcomeUnknown(`the redemption of the proof was not confirmed (${why})`, { thread_id, cause })
-    },
-  )
-  const { valid, reason, task_id } = result
-  const same = task_id === call.taskId && result.thread_id === thread_id && result.action_hash === action.hash
-  // only this call has the proof, so its own request redeemed it
-  if (valid === false && reason === 'used')
-    throw new OutcomeUnknown('the proof is spent, and the answer that said so was lost', { thread_id })
-  // `valid` and a reason contradict each other
-  if (valid !== true || reason !== undefined || !same)
-    throw new ProofRefused(`the proof was refused: ${reason ?? 'invalid'}`, {
-      thread_id,
-    })
-}
-
-interface Proven {
-  readonly approval_token: string
-  readonly thread_id: string
-}
-
-/** The proof of the decision. A proof that was handed out but did not arrive is replaced. */
-async function withProof(call: Call, action: Action, decision: Decision): Promise<Proven> {
-  const { approval_token, thread_id } = decision
-  if (thread_id === undefined) throw noProof('the answer names no thread')
-  if (approval_token !== undefined) return { approval_token, thread_id }
-  const context = contextOf(call, decision)
-  const again = await withRetry(() => call.client.reissue(thread_id, context), context).catch(
-    (error: unknown) => {
-      throw withoutProof(error, thread_id)
-    },
-  )
-  if (again.status !== 'approved') throw refused(again)
-  checkEcho(call, again, action)
-  if (again.approval_token === undefined || again.thread_id !== thread_id)
-    throw noProof('the gateway gave none', thread_id)
-  return { approval_token: again.approval_token, thread_id }
-}
-
-/** The gateway's refusal to replace the proof. An absent answer is returned unchanged, because a retry may succeed. */
-function withoutProof(error: unknown, thread_id: string): unknown {
-  if (!(error instanceof NotExecuted) || error.code !== 'gateway_refused') return error
-  if (error.problem === 'proof_used') return new NoProof(STARTED, { thread_id, cause: error })
-  return noProof(`${error.reason}. ${MAYBE_UNSIGNED}`, thread_id, error)
-}
-
-const STARTED = 'it was started, and its end is unknown: its proof was redeemed before'
-const MAYBE_UNSIGNED = 'An agent with `signed_approvals: false` needs the option `unsignedApprovals`'
-
-const noProof = (why: string, thread_id?: string, cause?: unknown): NotExecuted =>
-  new NoProof(`it was approved, but without a proof: ${why}`, { thread_id, cause })
 
 /** Turns every error before the run, even an unexpected answer, into one kind of error. */
 export function asNotExecuted(error: unknown): NotExecuted {

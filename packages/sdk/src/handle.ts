@@ -1,4 +1,4 @@
-import { actionHash, canonicalJson, checkedCopy } from './canonical-json.ts'
+import { actionHash, canonicalJson } from './canonical-json.ts'
 import { ArgumentsChanged } from './errors.ts'
 import type { Payload } from './types.ts'
 
@@ -61,17 +61,10 @@ export function checkedHandle(value: unknown): Handle {
   return copy
 }
 
-/**
- * The proposed payload, from the caller or from the handle.
- *
- * @throws ArgumentsChanged when the payload has another action hash; TypeError when there is none
- */
-export async function payloadOf(handle: Handle, given: Payload | undefined): Promise<Payload> {
+/** @throws ArgumentsChanged when the payload has another action hash than the handle */
+export async function checkHash(handle: Handle, payload: Payload): Promise<void> {
   const { task_id, tool_name, nonce, again, thread_id, action_hash } = handle
-  if (given === undefined && handle.payload === undefined)
-    throw new TypeError('this handle holds no payload: pass `payload`, the arguments that were proposed')
-  const payload = checkedCopy(given ?? handle.payload ?? {}, 'the payload')
   const which = again === undefined ? { nonce } : { nonce, again }
-  if ((await actionHash({ task_id, tool_name, payload, ...which })) === action_hash) return payload
+  if ((await actionHash({ task_id, tool_name, payload, ...which })) === action_hash) return
   throw new ArgumentsChanged('these are not the arguments that were proposed', { thread_id })
 }

@@ -32,6 +32,7 @@ export type {
   ProposeOptions,
   ResumeOptions,
 } from './options.ts'
+export type { ToolSchema } from './carrier.ts'
 export { type SchemaError, schemaErrors } from './schema-check.ts'
 export type * from './types.ts'
 export {

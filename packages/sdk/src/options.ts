@@ -1,3 +1,4 @@
+import type { ToolSchema } from './carrier.ts'
 import type { Decision, DecisionRequest, Payload } from './types.ts'
 
 export interface ClientOptions {
@@ -53,7 +54,12 @@ export interface Limits {
   readonly graceSeconds?: number | undefined
 }
 
-export interface ProposeOptions extends Claims, Limits {
+interface Typed {
+  /** The tool's schema. It carries values that JSON does not have (docs/javascript/values.md). */
+  readonly schema?: ToolSchema | undefined
+}
+
+export interface ProposeOptions extends Claims, Limits, Typed {
   readonly taskId: string
   /** The runtime's own id for this call, as in `guard`. */
   readonly callId: string
@@ -64,7 +70,7 @@ export interface ProposeOptions extends Claims, Limits {
 }
 
 /** The claims count where policy judges an allowed call again. */
-export interface ResumeOptions extends Claims, Limits {
+export interface ResumeOptions extends Claims, Limits, Typed {
   /** The proposed payload. Needed if the handle has none. */
   readonly payload?: object | undefined
   /** Replaces the gate's own. `0` asks once. */
@@ -72,7 +78,7 @@ export interface ResumeOptions extends Claims, Limits {
   readonly beforeProof?: ((payload: Payload) => unknown) | undefined
 }
 
-export interface GuardOptions<P extends object> extends Claims, Limits {
+export interface GuardOptions<P extends object> extends Claims, Limits, Typed {
   /** Replaces the gate's own. */
   readonly taskId?: string | undefined
   /** Replaces the gate's own. */

@@ -1,9 +1,9 @@
-import { checkedCopy } from '../canonical-json.ts'
 import { InvalidPayload, isUndecided, messageOf, NotExecuted, refusalText } from '../errors.ts'
 import type { Gate } from '../gate.ts'
 import type { GuardOptions } from '../options.ts'
 import { type CallId, type CallIds, createCallIds } from '../runtime.ts'
 import type { Payload } from '../types.ts'
+import { toPayload } from '../values.ts'
 import { withdrawLeft } from '../withdraw.ts'
 
 /** Options for all calls of the wrapped tools. */
@@ -86,7 +86,7 @@ async function guardedToItsEnd(
   let begun = false
   let callId: CallId | undefined
   try {
-    const payload = payloadOf(asked.input)
+    const payload = toPayload(asked.input, 'the input')
     callId = await callIdOf(gate, { tool, payload }, asked, options)
     const begin = (approved: Payload): Promise<Given> | Given => {
       begun = true
@@ -107,13 +107,6 @@ async function guardedToItsEnd(
     await onNotExecuted?.(error, { tool: asked.tool, callId: asked.callId })
     return { kind: 'refused', refusal: error }
   }
-}
-
-/** @throws NotExecuted unless the input is a JSON object */
-function payloadOf(input: unknown): Payload {
-  const payload = checkedCopy(input as Payload, 'the input')
-  if (typeof payload === 'object' && payload !== null && !Array.isArray(payload)) return payload
-  throw new InvalidPayload('the input is no JSON object: arguments have names')
 }
 
 function callIdOf(
