@@ -17,6 +17,7 @@ export const sidebar = [
     items: [
       page('All guides', '/how-to/'),
       page('Guard an agent', '/agent-side'),
+      page('Guard a JavaScript agent', '/javascript/'),
       page('Guard a Python agent', '/python/'),
       page('Guard a coding agent', '/hooks'),
       page('Write policies', '/cookbook'),
