@@ -131,6 +131,7 @@ const FLOORS: Record<string, readonly string[]> = {
     'report',
     'text',
     'language/sql',
+    'language/shell',
     'language',
     'yaml',
     'schema',

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { spawnSync } from '../../sync-child.ts'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -83,7 +83,7 @@ describe('the law of shell lines', () => {
 })
 
 const spawnPath = (program: string): string =>
-  spawnSync('/bin/sh', ['-c', `command -v ${program}`], { encoding: 'utf8' }).stdout.trim()
+  spawnSync('/bin/sh', ['-c', `command -v ${program}`]).stdout.trim()
 
 /** `$?` is a number. What the shell expands reads as written. */
 function isSame(command: ShellCommand, ran: readonly string[]): boolean {
