@@ -8,7 +8,7 @@ import { hostInUrl, listenAddress } from './app/listen-address.ts'
 import { singleSignOnOf } from './app/sign-in.ts'
 import { type Channel, createChannel, depsOf, commitIds, randomSource } from './app/deps.ts'
 import { startCheckpoints } from './app/evidence.ts'
-import { noteLoads, noteWithdrawal } from './app/policies.ts'
+import { type BundleLoaders, loaderOf, noteLoads, noteWithdrawal } from './app/policies.ts'
 import { healthOf } from './app/health.ts'
 import { type Reports, startReports } from './app/reports.ts'
 import type { Snapshot } from './policy/language/snapshot.ts'
@@ -17,6 +17,7 @@ import { siteOfServer, warnOfSite } from './app/site.ts'
 import { openExpectedStore } from './app/store.ts'
 import { openPlaces, type Places, tilesAddressOf } from './app/places.ts'
 import { startTiles, tilesOf, type TilesWriter } from './app/tiles.ts'
+import { startTilesWatch, type TilesWatch } from './app/tiles-watch.ts'
 import { tracingOf } from './app/tracing.ts'
 import { storeOfWholeLog } from './app/whole-log.ts'
 import { startWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
@@ -41,10 +42,6 @@ import { linkUrl, type Site, threadUrl } from './http/core/same-origin.ts'
 import { BEAT_MS } from './http/operations/stream.ts'
 import { createWaits } from './http/core/long-polls.ts'
 import { type FeedOptions, type LoadReport, openPolicyFeed, type PolicyFeed } from './policy/bundle/feed.ts'
-import { loadBundleInChild } from './policy/bundle/host.ts'
-import type { BundleChild } from './policy/bundle/start.ts'
-import type { LoadResult } from './policy/bundle/load.ts'
-import { createPayloadChecks } from './policy/schema/payload.ts'
 import type { Store } from './store/store.ts'
 import { listenForOperators, type MetricsListener } from './telemetry/metrics-listener.ts'
 import { logEvidence } from './telemetry/log/log.ts'
@@ -64,7 +61,7 @@ export interface App {
   close(): Promise<void>
 }
 
-export interface AppParts {
+export interface AppParts extends BundleLoaders {
   readonly log: Logger
   /**
    * Receives the admin key that this start generated, as soon as the store has it. Even if the start fails later, no
@@ -73,10 +70,6 @@ export interface AppParts {
   readonly onNewAdminKey?: (key: string) => void
   /** Opens the store. The default opens the store of the configuration. */
   readonly openStore?: (config: Config) => Promise<Store>
-  /** Loads the policy bundle. The default loads it in a child process. */
-  readonly loadPolicies?: (dir: string, texts?: Parameters<FeedOptions['load']>[1]) => Promise<LoadResult>
-  /** The child process of the first load, when it was started ahead. */
-  readonly bundleChild?: BundleChild
   /** The timers of the watch of the bundle, for tests. */
   readonly policyClock?: FeedOptions['clock']
   /** Receives every load of policies after the gateway listens. */
@@ -143,22 +136,6 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   }
 }
 
-function loaderOf(config: Config, { loadPolicies, bundleChild }: AppParts): FeedOptions['load'] {
-  const commit = config.policiesRevision
-  const named = (result: LoadResult): LoadResult =>
-    result.ok && commit !== undefined
-      ? { ...result, snapshot: Object.assign(result.snapshot, { commit }) }
-      : result
-  if (loadPolicies) return async (_, texts) => named(await loadPolicies(config.policies, texts))
-  const checks = createPayloadChecks()
-  let started = bundleChild
-  return async (signal, texts) => {
-    const first = started
-    started = undefined
-    return named(await loadBundleInChild(config.policies, { checks, started: first, signal, texts }))
-  }
-}
-
 interface Adapters {
   readonly store: Store
   readonly policies: PolicyFeed
@@ -177,6 +154,7 @@ interface Gateway extends Adapters {
   readonly worker: Webhooks['worker']
   readonly checkpointer: Checkpointer
   readonly tiles: TilesWriter
+  readonly tilesWatch: TilesWatch
   readonly loads: LoadNotes
   readonly reports: Reports
   readonly sizes: Sizes
@@ -205,13 +183,14 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     isReady: async () => (await health.ready()).ready,
     isStoreLost: () => watch.lost() !== undefined,
     checkpointLagMs: () => evidence.checkpointer.lagMs(),
-    tiles: () => evidence.tiles.readings(),
+    tiles: () => ({ ...evidence.tiles.readings(), unreadable: tilesWatch.trouble() }),
   }
   const metrics = assembleMetrics({ ...adapters, ...asked, log }, parts.createMetrics)
   channel.subscribe((observation) => metrics.observe(observation))
   const site = siteOfServer(config, () => server)
+  const whole = storeOfWholeLog(metrics.observed(adapters.store), adapters.places)
   const deps = depsOf(config, {
-    store: storeOfWholeLog(metrics.observed(adapters.store), adapters.places),
+    store: whole,
     policies: adapters.policies,
     random,
     nextCommitId,
@@ -220,7 +199,9 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     threadUrl: (thread) => threadUrl(site(), thread),
     observe: (observation) => channel.publish(observation),
   })
+  const tilesWatch = startTilesWatch(deps, whole.tiles, { log, everyMs: parts.reportEveryMs })
   const reports = startReports(deps, {
+    tiles: () => ({ unreadable: tilesWatch.trouble(), loss: tilesWatch.loss() }),
     identity: own.log,
     store: adapters.store,
     refresh: () => own.adminKeys.refresh(),
@@ -246,9 +227,14 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     reports,
     settings: parts.settings ?? NO_SETTINGS,
   })
-  const { worker } = webhooks
-  const sizes = startSizes(deps, config, { store: adapters.store, log })
-  const jobs = { worker, reports, sizes, ...evidence, ...startJobs(deps, parts, { metrics, watch }) }
+  const jobs = {
+    worker: webhooks.worker,
+    reports,
+    sizes: startSizes(deps, config, { store: adapters.store, log }),
+    tilesWatch,
+    ...evidence,
+    ...startJobs(deps, parts, { metrics, watch }),
+  }
   return { ...adapters, deps, metrics, server, health, site, ...jobs }
 }
 
@@ -368,6 +354,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
     await worker.close()
     await policies.close()
     await loads.close()
+    await gateway.tilesWatch.close()
     await gateway.tiles.close()
     await checkpointer.close()
     await gateway.reports.close()

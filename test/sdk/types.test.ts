@@ -6,7 +6,7 @@ import type * as Sdk from '../../packages/sdk/src/types.ts'
 
 const FOLDER = new URL('../../packages/sdk/src/', import.meta.url)
 
-/** The open objects of JSON are named on one side and are plain objects on the other: both become the same word. */
+/** Maps named JSON types and plain objects to one type, so that they compare equal. */
 type Plain<T> = T extends string | number | boolean | null | undefined
   ? T
   : T extends readonly (infer Item)[]
