@@ -201,7 +201,8 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   })
   const { tilesWatch, reports } = startWatches(deps, config, { ...adapters, own, parts, tiles: whole.tiles })
   const { watch } = reports
-  const evidence = startLog(deps, parts, { identity: own.log, watch, ...adapters })
+  const isBusy = (): boolean => Object.values(server.traffic().waiting).some((calls) => calls > 0)
+  const evidence = startLog(deps, parts, { identity: own.log, watch, isBusy, ...adapters })
   const webhooks = startWebhooks(deps, config, { settings: parts.webhooks, metrics, log, tracing })
   subscribe(channel, { ...evidence, reports, log })
   const { server, health } = serverOf(config, {
@@ -253,7 +254,10 @@ function startWatches(
 function startLog(
   deps: Deps,
   { log, checkpointEveryMs, tilesEveryMs }: AppParts,
-  { places, ...of }: { identity: LogIdentity; watch: LossWatch; places: Places | undefined },
+  {
+    places,
+    ...of
+  }: { identity: LogIdentity; watch: LossWatch; isBusy: () => boolean; places: Places | undefined },
 ): Pick<Gateway, 'checkpointer' | 'tiles'> {
   return {
     checkpointer: startCheckpoints(deps, of.identity, { log, watch: of.watch, everyMs: checkpointEveryMs }),
