@@ -90,7 +90,7 @@ try {
   console.log(`\nNode ${process.version}, ${kind} store`)
   console.table(rows)
   const [first, ...later] = rows.filter(({ day }) => day >= STEADY_DAY)
-  for (const name of ['state, MB', 'disclosures, MB', 'log, MB', 'store, MB', 'resident, MB', 'ready, ms']) {
+  for (const name of ['state, MB', 'disclosures, MB', 'store, MB', 'resident, MB', 'ready, ms']) {
     const most = Math.max(...later.map((row) => row[name])) / first[name]
     if (most <= 1.1) continue
     console.log(`${name} grew by ${Math.round((most - 1) * 100)} % after day ${STEADY_DAY}`)
