@@ -13,6 +13,12 @@ import { VoteDecision } from './review-requests.ts'
 export type { ThreadsQuery, VoteDecision } from './review-requests.ts'
 
 const Instant = Type.String({ format: 'date-time' })
+const LookedMs = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    description: "Time that the call was on the reviewer's screen, by the record.",
+  }),
+)
 
 export const Claim = Type.Object(
   { reviewer: Type.String(), name: Type.Optional(Type.String()), expires_at: Instant },
@@ -78,6 +84,7 @@ export const ThreadSummary = Type.Object({
         decision: VoteDecision,
         comment: Type.Optional(Type.String({ description: 'Cut after 200 characters.' })),
         at: Instant,
+        ms: LookedMs,
       }),
       { description: 'The votes that counted, of a thread that no longer waits.' },
     ),
@@ -221,6 +228,7 @@ export const VoteView = Type.Object({
   comment: Type.Optional(Type.String()),
   at: Instant,
   via: Type.String(),
+  ms: LookedMs,
   void: Type.Boolean({ description: 'Whether a later revision voided the vote.' }),
 })
 export type VoteView = Static<typeof VoteView>
@@ -297,6 +305,9 @@ export const ThreadView = Type.Object({
   reversibility: Type.Optional(Type.String()),
   labels: Type.Array(Type.String()),
   sensitive: Type.Array(Type.String({ description: 'Field to mask until a reviewer asks to see it.' })),
+  fields: Type.Array(Type.String(), {
+    description: 'Names of the members of payload to show first, in the order of the contract.',
+  }),
   payload: Type.Object({}, { additionalProperties: true }),
   masked: Masked,
   pictures: ThreadRevision.properties.pictures,
@@ -355,6 +366,12 @@ export const ThreadView = Type.Object({
       at: Instant,
       actor: Type.String(),
       says: Type.String({ description: 'What happened to the call, in words: `was approved`.' }),
+      displayed: Type.Optional(
+        Type.Object(
+          { seen: Type.Array(Type.String()), unseen: Type.Array(Type.String()) },
+          { description: 'Of a vote: the parts that were on the screen.' },
+        ),
+      ),
     }),
   ),
 })

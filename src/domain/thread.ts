@@ -88,6 +88,8 @@ export interface Vote {
   readonly groups?: readonly string[]
   /** True when the reviewer's page said what it displayed. */
   readonly displayed?: true
+  /** How long the call was on the reviewer's screen, ms; absent when no page said it. */
+  readonly ms?: number
   /** Epoch of the store at the vote. */
   readonly epoch?: string
   /** Epoch of the tenant's freezes at the vote; absent when the tenant had never had a freeze. */

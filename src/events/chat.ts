@@ -1,4 +1,5 @@
 import type { Heading, HeadingSegment } from '../domain/heading.ts'
+import { shortened } from '../domain/shorten.ts'
 import { askedBy, phraseOf } from './events.ts'
 import type { WebhookEvent } from '../contract/webhook.ts'
 
@@ -143,7 +144,7 @@ const NO_VALUE = new RegExp(`[^${KEPT}_-]`, 'gu')
  * sign could mention a user.
  */
 function valueOf(text: string): Part {
-  const spelled = cutTo(text, MOST_CHARS).replaceAll('@', '(at)')
+  const spelled = shortened(text, MOST_CHARS, cutTo).replaceAll('@', '(at)')
   return { name: spelled.replaceAll(NO_VALUE, '?').replaceAll(/\/(?=\/)|(?<=\/)\//g, '?') }
 }
 

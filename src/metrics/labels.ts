@@ -50,7 +50,7 @@ export const TILES_STOPS = STOPS
 /** Why records that left the store cannot be read: their place is away, or has others. */
 export const TILES_UNREADABLE = UNREADABLE
 
-/** Ends of connections beyond a bound (docs/operations.md#budgets). */
+/** Ends of connections beyond a bound (docs/capacity.md#budgets). */
 export const SHED_CONNECTIONS = ['ended', 'refused'] as const
 export type ShedConnection = (typeof SHED_CONNECTIONS)[number]
 

@@ -197,12 +197,17 @@ export async function seeAll(page: Page): Promise<void> {
   }
 }
 
-/** Approves with `a`, and with Enter where the call had to be paged. Returns the keys. */
+/**
+ * Approves with `a`, and with Enter where the call had to be paged and the focus is on the button. Returns the keys.
+ */
 export async function approve(page: Page): Promise<string[]> {
-  await page.keyboard.press('a')
-  if (!(await page.evaluate(() => document.activeElement?.matches('.approve')))) return ['a']
+  const armed = (): Promise<boolean | undefined> =>
+    page.evaluate(() => document.activeElement?.matches('.approve'))
+  const keys = (await armed()) ? [] : ['a']
+  for (const key of keys) await page.keyboard.press(key)
+  if (!(await armed())) return keys
   await page.keyboard.press('Enter')
-  return ['a', 'Enter']
+  return [...keys, 'Enter']
 }
 
 /** Everything in the page fits its width: nothing has to be moved sideways to be read. */

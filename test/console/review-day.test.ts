@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { BUNDLE } from '../bundle.ts'
 import { INSTALL_MS } from '../debian.ts'
 import { held, type Proposal } from '../gateway-fixture.ts'
-import { approve, type Console, openConsole, WIDE } from './browser.ts'
+import { approve, openConsole, WIDE } from './browser.ts'
 
 /**
  * Twenty decisions on 25 mixed calls of the starter policies, by keyboard alone, with every part seen. The test prints
@@ -20,9 +20,39 @@ function starterFiles(): Record<string, string | null> {
   const files = paths.map((path) => [path, readFileSync(new URL(path, STARTER), 'utf8')] as const)
   return {
     ...Object.fromEntries(Object.keys(BUNDLE).map((path) => [path, null])),
-    ...Object.fromEntries(files),
+    ...Object.fromEntries(
+      files.map(([path, text]) => [path, text.replace("['cloud.*',", "['cloud.*', 'deploy.*',")]),
+    ),
+    'tools/deploy.release.yaml': DEPLOY,
+    'rules/deploy.release.yaml': DEPLOY_RULES,
   }
 }
+
+const DEPLOY = `tool: deploy.release
+description: Release a version of a service.
+summary: Deploy {service} {version} to {env}
+risk: medium
+input_schema:
+  type: object
+  required: [env, service, version, steps]
+  properties:
+    env:     { enum: [staging, prod] }
+    service: { type: string, maxLength: 60 }
+    version: { type: string, maxLength: 20 }
+    steps:   { type: array, items: { type: string, maxLength: 200 } }
+    values:  { type: object }
+    notes:   { type: string, maxLength: 4000 }
+`
+const DEPLOY_RULES = `tool: deploy.release
+owner: platform
+rules:
+  - id: deploy-any
+    review: Each deploy is reviewed.
+  - id: deploy-prod
+    review: This changes production.
+    when: { payload.env: prod }
+    risk: high
+`
 
 type Agents = 'billing-bot' | 'support-bot' | 'ops-bot'
 type Proposed = readonly [Agents, string, Proposal['payload']]
@@ -43,50 +73,101 @@ const remove = (kind: string, name: string, env: string): Proposed => [
   'cloud.delete',
   { kind, name, env },
 ]
-const write = (name: string): Proposed => [
+const write = (name: string, content: string): Proposed => [
   'ops-bot',
   'file.write',
-  { path: `/workspace/docs/${name}.md`, content: 'Release notes.\n\nNothing else changed.' },
+  { path: `/workspace/docs/${name}.md`, content },
 ]
 const query = (database: string, text: string): Proposed => [
   'ops-bot',
   'sql.query',
   { database, query: text },
 ]
-const mail = (to: readonly string[], subject: string): Proposed => [
+const mail = (to: readonly string[], subject: string, body: string): Proposed => [
   'support-bot',
   'email.send',
-  { to, subject, body: 'Dear all,\n\nhere are the numbers.\n\nBest regards' },
+  { to, subject, body },
+]
+const run = (...argv: string[]): Proposed => ['ops-bot', 'shell.run', { argv, cwd: '/workspace' }]
+
+/** About as many characters as `size`: lines of one or two sentences, and every seventh line empty. */
+function prose(size: number): string {
+  const line = (i: number): string =>
+    i % 7 === 6
+      ? ''
+      : `${i}. The team measured route ${i * 37} again, and its figures stay below those of last month.`
+  const lines = Array.from({ length: 400 }, (_, i) => line(i)).join('\n')
+  return lines.slice(0, size)
+}
+
+/** A statement of about as many characters as `size`. */
+function sql(size: number, begin: string): string {
+  const lines = Array.from({ length: 100 }, (_, i) => `    coalesce(sum(o.amount_${i}), 0) as total_of_${i},`)
+  const end = "    count(o.id)\n  from orders o\n  where o.at > '2026-01-01'"
+  return `${begin}\n${lines.join('\n').slice(0, size)}\n${end}`.replace(/\n[^,\n]*(?=\n {4}count)/, '')
+}
+
+const deploy = (service: string, env: string): Proposed => [
+  'ops-bot',
+  'deploy.release',
+  {
+    env,
+    service,
+    version: '1.4.2',
+    steps: Array.from(
+      { length: 40 },
+      (_, i) =>
+        `kubectl apply --namespace ${service} --filename deploy/${service}/step-${i}.yaml --wait --timeout 90s`,
+    ),
+    values: {
+      replicas: 6,
+      image: { repository: `registry.acme.com/${service}`, tag: '1.4.2', pull: 'always' },
+      resources: { cpu: '500m', memory: '512Mi' },
+      env: Object.fromEntries(
+        Array.from({ length: 40 }, (_, i) => [`FEATURE_${i}`, i % 3 === 0 ? 'on' : 'off']),
+      ),
+    },
+    notes: prose(1_500),
+  },
 ]
 const thirty = [
   ...Array.from({ length: 29 }, (_, i) => `person${i + 1}@acme.com`),
   'someone@elsewhere.example',
 ]
 
+interface Contents {
+  readonly file: string
+  readonly mail: string
+  readonly count: string
+  readonly remove: string
+  readonly first: Proposed
+  readonly test: Proposed
+}
+
 /** Low and medium, six of one kind, high, and critical: in the order in which they arrive. */
-const CALLS: readonly Proposed[] = [
-  fetch('terms'),
+const callsOf = (by: Contents): readonly Proposed[] => [
+  by.first,
   remove('vm', 'campaign-6', 'staging'),
   refund(8790, 6_400, email(1)),
-  write('release-notes'),
-  mail(thirty, 'Numbers for the board'),
+  write('release-notes', by.file),
+  mail(thirty, 'Numbers for the board', by.mail),
   refund(8795, 9_900, email(2)),
-  query('staging', 'select count(*) from orders'),
+  query('staging', by.count),
   fetch('prices'),
   refund(8801, 11_850, email(3)),
-  ['ops-bot', 'shell.run', { argv: ['cat', '/workspace/.env'], cwd: '/workspace' }],
+  run('cat', '/workspace/.env'),
   remove('vm', 'campaign-7', 'staging'),
   refund(8803, 14_900, email(4)),
   fetch('contact'),
-  query('analytics', "delete from sessions where at < '2026-01-01'"),
+  query('analytics', by.remove),
   refund(8806, 16_600, email(5)),
-  write('faq'),
-  ['ops-bot', 'shell.run', { argv: ['npm', 'test'], cwd: '/workspace' }],
+  write('faq', by.file),
+  by.test,
   refund(8809, 29_800, email(1)),
   ['billing-bot', 'ledger.transfer', transfer()],
-  ['ops-bot', 'shell.run', { argv: ['make', 'docs'], cwd: '/workspace' }],
+  run('make', 'docs'),
   refund(9120, 31_000, { reason: 'fraudulent', ...email(6) }),
-  mail(['dispatch@logistics.example'], 'Delivery on Tuesday'),
+  mail(['dispatch@logistics.example'], 'Delivery on Tuesday', by.mail),
   fetch('status'),
   remove('vm', 'web-7', 'prod'),
   remove('cluster', 'search-blue', 'prod'),
@@ -99,91 +180,111 @@ function transfer(): object {
 /** Calls that the reviewer leaves to others. */
 const LEFT = ['partner.example/prices', 'campaign-7', 'faq', 'analytics', 'make docs']
 
-let console_: Console
-
-beforeAll(async () => {
-  console_ = await openConsole({ files: starterFiles() })
-}, INSTALL_MS)
-afterAll(async () => {
-  await console_.close()
-  expect(console_.misdeeds).toEqual([])
+const short = callsOf({
+  file: 'Release notes.\n\nNothing else changed.',
+  mail: 'Dear all,\n\nhere are the numbers.\n\nBest regards',
+  count: 'select count(*) from orders',
+  remove: "delete from sessions where at < '2026-01-01'",
+  first: fetch('terms'),
+  test: run('npm', 'test'),
+})
+/** As real agents write them. */
+const long = callsOf({
+  file: prose(6_000),
+  mail: prose(3_000),
+  count: sql(2_800, 'select'),
+  remove: `delete from sessions where id in (\n${sql(2_700, '  select')})`,
+  first: deploy('web', 'staging'),
+  test: deploy('shop', 'prod'),
 })
 
-it('decides 20 of 25 calls with at most 40 keys and no page change, each part seen', async () => {
-  const { world } = console_
-  for (const [agent, tool_name, payload] of CALLS) {
-    await held(await world.agent(agent), { tool_name, payload })
-    world.clock.advance(1_000)
-  }
-  const page = await console_.signedIn({ reviewer: 'carol', viewport: WIDE, advance: true })
-  const risks = await page
-    .locator('.item')
-    .evaluateAll((rows) => rows.map((row) => row.querySelector('.risk')?.className.split(' ')[1]))
-  expect(risks).toHaveLength(25)
-  expect(risks.slice(0, 2)).toEqual(['critical', 'critical'])
-  expect(risks.slice(2, 7).every((risk) => risk === 'high')).toBe(true)
-
-  const keys: string[] = []
-  const press = async (key: string): Promise<void> => {
-    keys.push(key)
-    if (keys.length > 60) throw new Error(`too many keys: ${keys.join(' ')}`)
-    await page.keyboard.press(key)
-  }
-  const loads: string[] = []
-  page.on('load', () => loads.push(page.url()))
-  await page.evaluate(() => {
-    const list = document.querySelector('.list')
-    new MutationObserver(() => {
-      if (!list?.isConnected) document.title = 'the list has gone'
-    }).observe(document.body, { childList: true, subtree: true })
-  })
-
-  let decided = 0
-  const started = Date.now()
-  await press('j')
-  while (decided < 20) {
-    const before = await page.evaluate(() => location.hash)
-    const several = page.locator('.strip', { hasText: 'alike' }).getByText('6 alike')
-    await opened(page)
-    const title = await page.locator('#call-title').innerText()
-    if (LEFT.some((words) => title.includes(words))) {
-      await press('j')
-    } else if ((await several.count()) > 0) {
-      await press('X')
-      await page.getByRole('heading', { name: '6 calls of payments.refund' }).waitFor()
-      await press('v')
-      await page.getByRole('button', { name: 'Choose the 6 that were seen' }).waitFor()
-      await press('X')
-      await ready(page, press)
-      keys.push(...(await approve(page)))
-      decided += 6
-    } else {
-      const risk = await page.locator('.strip .risk').innerText()
-      await ready(page, press)
-      keys.push(...(await approve(page)))
-      if (risk === 'high' || risk === 'critical') {
-        await page.getByRole('dialog').waitFor()
-        await press('y')
+describe.each([
+  { what: 'short', calls: short, most: 40 },
+  { what: 'long', calls: long, most: 45 },
+])('a day of $what calls', ({ what, calls, most }) => {
+  it(
+    `decides 20 of 25 with at most ${most} keys and no page change, each part seen`,
+    { timeout: INSTALL_MS },
+    async () => {
+      const console_ = await openConsole({ files: starterFiles() })
+      const { world } = console_
+      for (const [agent, tool_name, payload] of calls) {
+        await held(await world.agent(agent), { tool_name, payload })
+        world.clock.advance(1_000)
       }
-      decided += 1
-    }
-    if (decided < 20) await page.waitForFunction((from) => location.hash !== from, before)
-  }
-  const seconds = Math.round((Date.now() - started) / 1_000)
-  await expect.poll(async () => (await votesIn()).length).toBe(20)
-  for (const { details } of await votesIn()) expect(details).toMatchObject({ displayed: 'all' })
+      const page = await console_.signedIn({ reviewer: 'carol', viewport: WIDE, advance: true })
+      const risks = await page
+        .locator('.item')
+        .evaluateAll((rows) => rows.map((row) => row.querySelector('.risk')?.className.split(' ')[1]))
+      expect(risks).toHaveLength(25)
+      expect(risks.slice(0, 2)).toEqual(['critical', 'critical'])
+      expect(risks.slice(2, 7).every((risk) => risk === 'high')).toBe(true)
 
-  console.log(
-    `20 decisions on 25 calls: ${keys.length} keys (${keys.join(' ')}), ${loads.length} page changes, ${seconds} s`,
+      const keys: string[] = []
+      const press = async (key: string): Promise<void> => {
+        keys.push(key)
+        if (keys.length > 80) throw new Error(`too many keys: ${keys.join(' ')}`)
+        await page.keyboard.press(key)
+      }
+      const loads: string[] = []
+      page.on('load', () => loads.push(page.url()))
+      await page.evaluate(() => {
+        const list = document.querySelector('.list')
+        new MutationObserver(() => {
+          if (!list?.isConnected) document.title = 'the list has gone'
+        }).observe(document.body, { childList: true, subtree: true })
+      })
+
+      let decided = 0
+      const started = Date.now()
+      await press('j')
+      while (decided < 20) {
+        const before = await page.evaluate(() => location.hash)
+        const several = page.locator('.strip', { hasText: 'alike' }).getByText('6 alike')
+        await opened(page)
+        const title = await page.locator('#call-title').innerText()
+        if (LEFT.some((words) => title.includes(words))) {
+          await press('j')
+        } else if ((await several.count()) > 0) {
+          await press('X')
+          await page.getByRole('heading', { name: '6 calls of payments.refund' }).waitFor()
+          await press('v')
+          await page.getByRole('button', { name: 'Choose the 6 that were seen' }).waitFor()
+          await press('X')
+          await ready(page, press)
+          keys.push(...(await approve(page)))
+          decided += 6
+        } else {
+          const risk = await page.locator('.strip .risk').innerText()
+          await ready(page, press)
+          keys.push(...(await approve(page)))
+          if (risk === 'high' || risk === 'critical') {
+            await page.getByRole('dialog').waitFor()
+            await press('y')
+          }
+          decided += 1
+        }
+        if (decided < 20) await page.waitForFunction((from) => location.hash !== from, before)
+      }
+      const seconds = Math.round((Date.now() - started) / 1_000)
+      await expect.poll(async () => (await votesIn()).length).toBe(20)
+      for (const { details } of await votesIn()) expect(details).toMatchObject({ displayed: 'all' })
+
+      console.log(
+        `20 decisions on 25 ${what} calls: ${keys.length} keys (${keys.join(' ')}), ${loads.length} page changes, ${seconds} s`,
+      )
+      expect(keys.length).toBeLessThanOrEqual(most)
+      expect(loads).toEqual([])
+      expect(await page.title()).not.toBe('the list has gone')
+      await console_.close()
+      expect(console_.misdeeds).toEqual([])
+
+      async function votesIn() {
+        const all = await world.allEvidence()
+        return all.map(({ record }) => record).filter(({ type }) => type === 'vote.cast')
+      }
+    },
   )
-  expect(keys.length).toBeLessThanOrEqual(40)
-  expect(loads).toEqual([])
-  expect(await page.title()).not.toBe('the list has gone')
-
-  async function votesIn() {
-    const all = await world.allEvidence()
-    return all.map(({ record }) => record).filter(({ type }) => type === 'vote.cast')
-  }
 })
 
 /** Waits until the call of the current row is beside the list. */

@@ -72,10 +72,10 @@ describe('reading a thread', () => {
   })
 
   it('folds a long text by count and shows it whole on demand', async () => {
-    const text = Array.from({ length: 300 }, (_, i) => `line ${i}.`).join('\n')
+    const text = Array.from({ length: 2_000 }, (_, i) => `line ${i}.`).join('\n')
     await console_.show(ann, await held(bot, { tool_name: 'hold', payload: { text } }))
-    await button(ann, 'Show 286 more lines').click()
-    await ann.getByText('line 299.').waitFor()
+    await button(ann, 'Show 1,986 more lines').click()
+    await ann.getByText('line 1999.').waitFor()
   })
 
   it('masks sensitive values until a reviewer reveals them, and records that', async () => {

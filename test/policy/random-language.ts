@@ -200,7 +200,7 @@ const ruleFile = (prefix: string, head: object, size: fc.ArrayConstraints): fc.A
     }),
   )
 
-/** Files of a bundle that checks, warnings aside. */
+/** Files of a bundle that passes `check` (warnings allowed). */
 export const languageBundles: fc.Arbitrary<Files> = fc
   .record({
     pay: ruleFile('r', { tool: LANGUAGE_TOOL }, { minLength: 1, maxLength: 4 }),

@@ -88,16 +88,16 @@ describe('a tool that this agent may not use', () => {
   it('is refused with the tool of the nearest name, if the agent has one', async () => {
     const known = refused((tries) => ({ tools: tries === 0 ? [] : tools, unknown: [] }))
     await expect(known).rejects.toMatchObject({
-      outcome: 'unknown_tool',
-      message: 'the gateway does not let this agent use orders.refunds (did you mean orders.refund?)',
+      code: 'unknown_tool',
+      reason: 'the gateway does not let this agent use orders.refunds (did you mean orders.refund?)',
     })
   })
 
   it('is refused without a suggestion when no name is near, or the list does not arrive', async () => {
-    const message = 'the gateway does not let this agent use orders.refunds'
+    const reason = 'the gateway does not let this agent use orders.refunds'
     for (const list of [{ tools: [{ name: 'ledger.transfer' }], unknown: [] }, { oops: true }]) {
       const known = refused((tries) => (tries === 0 ? { tools: [], unknown: [] } : list))
-      await expect(known).rejects.toMatchObject({ outcome: 'unknown_tool', message })
+      await expect(known).rejects.toMatchObject({ code: 'unknown_tool', reason })
     }
   })
 })

@@ -96,10 +96,17 @@ export function release(thread: ThreadState): Promise<boolean> {
 }
 
 /** Reveals the sensitive values of a revision; the gateway records who did it. */
-export async function reveal({ path, revealed, notice }: ThreadState, revision: number): Promise<void> {
+export async function reveal(
+  { path, revealed, notice, current, parts }: ThreadState,
+  revision: number,
+): Promise<void> {
   const answer = await call<Revealed>('POST', `${path}/reveal`, { body: { revision } })
   if (answer.ok) {
     revealed.value = { ...revealed.value, [revision]: answer.body }
+    const { masked = [] } = current.value ?? {}
+    parts.showAgain(
+      masked.map((pointer) => payloadPlace(stepsOf(answer.body.payload as JsonObject, pointer).slice(0, 1))),
+    )
     announce('The hidden values are shown')
   } else notice.value = { kind: 'refused', problem: answer.problem }
 }

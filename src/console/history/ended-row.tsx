@@ -5,7 +5,7 @@ import { me } from '../session/session.ts'
 import { AgentText } from '../text/agent-text.tsx'
 import { HeadingLine } from '../text/heading-line.tsx'
 import { Ago } from '../time/countdown.tsx'
-import { span } from '../time/elapsed.ts'
+import { lookOf, span } from '../time/elapsed.ts'
 
 /** A call that has ended, in two lines: the call and its end, then who decided and what became of it. */
 export function EndedRow({ thread }: { readonly thread: ThreadSummary }) {
@@ -37,6 +37,7 @@ export function EndedRow({ thread }: { readonly thread: ThreadSummary }) {
           )}{' '}
           <AgentText text={endOf(thread)} />
         </span>
+        {by?.ms !== undefined && <Look of={by} ms={by.ms} />}
         <span class="side">{agent}</span>
       </span>
     </li>
@@ -54,6 +55,12 @@ const initials = (name: string): string =>
 const SAID = { approve: 'approved', reject: 'rejected', request_changes: 'asked for changes' } as const
 
 type Vote = NonNullable<ThreadSummary['decided_by']>[number]
+
+/** How long the last reviewer looked, with a mark on an approval of less than three seconds. */
+function Look({ of: { decision }, ms }: { readonly of: Vote; readonly ms: number }) {
+  const { text, glance } = lookOf(ms)
+  return <span class={glance && decision === 'approve' ? 'tag warn' : 'quiet'}>{text}</span>
+}
 
 /** The reviewers who decided, the comment, and the use of the approval. */
 function endOf(thread: ThreadSummary): string {

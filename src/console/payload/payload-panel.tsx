@@ -7,7 +7,7 @@ import type { ThreadState } from '../call/thread-state.ts'
 import { Part } from '../seen/part.tsx'
 import { LongText } from '../text/long-text.tsx'
 import { Masked, PayloadTree } from './payload-tree.tsx'
-import { canonicalText, treeOf } from './tree.ts'
+import { canonicalText, inOrder, treeOf } from './tree.ts'
 
 interface PayloadProps {
   readonly thread: ThreadState
@@ -54,7 +54,7 @@ export function PayloadPanel({ thread, revision }: PayloadProps) {
           {hidden > 0 && !shown && <Masked text={`${hidden} hidden`} />}
         </Part>
       ) : tree.items?.length ? (
-        <PayloadTree node={tree} />
+        <PayloadTree node={{ ...tree, items: inOrder(tree.items, orderOf(thread, revision)) }} />
       ) : (
         <Part name="payload">
           <PayloadTree node={tree} />
@@ -73,6 +73,13 @@ export function PayloadPanel({ thread, revision }: PayloadProps) {
     </Panel>
   )
 }
+
+const orderOf = ({ view }: ThreadState, { rules }: ThreadRevision) => ({
+  deciding: rules.flatMap(({ mode, because = [] }) =>
+    mode === 'enforced' ? because.map(({ field }) => field) : [],
+  ),
+  fields: view.value?.fields ?? [],
+})
 
 function Digest({ of }: { readonly of: string }) {
   return (

@@ -7,7 +7,7 @@ import { AgentText } from '../text/agent-text.tsx'
 import { more } from '../text/fold.ts'
 import { useHindrance } from '../text/hindrance.ts'
 import { LongText } from '../text/long-text.tsx'
-import type { TreeNode } from './tree.ts'
+import { columnsFor, isWide, type TreeNode } from './tree.ts'
 
 /** True where a hidden value must be revealed before an approval. */
 export const RevealContext = createContext(false)
@@ -38,9 +38,11 @@ function Items({ items, list, top }: ItemsProps) {
   const part = (name: string, children: ComponentChildren) =>
     top ? <Part name={name}>{children}</Part> : children
   return (
-    <ul class={list ? 'tree list' : 'tree'}>
+    <ul class={`tree${list ? ' list' : ''} columns-${columnsFor(items)}`}>
       {shown.map((item) => (
-        <li key={item.pointer}>{part(payloadPlace([item.name ?? '']), <Member node={item} />)}</li>
+        <li key={item.pointer} class={isWide(item) ? 'wide' : undefined}>
+          {part(payloadPlace([item.name ?? '']), <Member node={item} />)}
+        </li>
       ))}
       {!open.value && (
         <li key="more">{part('more fields', <Rest count={items.length - AT_ONCE} show={show} />)}</li>

@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../contract/json.ts'
+import { isWithin, payloadPlace } from '../text/because-text.ts'
 
 /** A payload for drawing: members in canonical order, each with its JSON Pointer (RFC 6901). */
 export interface TreeNode {
@@ -51,3 +52,40 @@ export function canonicalText({ kind, text, items = [] }: TreeNode): string {
   )
   return kind === 'list' ? `[${inside.join(',')}]` : `{${inside.join(',')}}`
 }
+
+/** The members of a payload for a reader: those that made rules fire, then the others in the order of the contract. */
+export function inOrder(
+  items: readonly TreeNode[],
+  { deciding, fields }: { readonly deciding: readonly string[]; readonly fields: readonly string[] },
+): TreeNode[] {
+  const placeOf = ({ name }: TreeNode): number => {
+    const place = payloadPlace([name ?? ''])
+    const first = deciding.findIndex((one) => isWithin(one, place))
+    const listed = fields.indexOf(String(name))
+    return first === -1 ? deciding.length + (listed === -1 ? fields.length : listed) : first
+  }
+  return items.toSorted((a, b) => placeOf(a) - placeOf(b))
+}
+
+/** The longest member that two columns and three columns have room for, in characters. */
+const ROOM = [48, 30] as const
+
+/** The number of columns for the members that fit into one; 1 when none does. */
+export function columnsFor(items: readonly TreeNode[]): 1 | 2 | 3 {
+  const fitting = items.map(widthOf).filter((width) => width <= ROOM[0])
+  if (fitting.length < 2) return 1
+  return Math.max(...fitting) <= ROOM[1] ? 3 : 2
+}
+
+/** True for a member that needs a whole line. */
+export const isWide = (node: TreeNode): boolean => widthOf(node) > ROOM[0]
+
+/** The characters of the longest line of a member; no number for a member that one column has no room for. */
+function widthOf({ name = '', text = '', items }: TreeNode): number {
+  const own = String(name).length + 3
+  if (items === undefined) return text.includes('\n') ? Infinity : own + text.length
+  return items.length > SMALL ? Infinity : Math.max(own, ...items.map((item) => 3 + widthOf(item)))
+}
+
+/** The most members of a member beside another one. */
+const SMALL = 6

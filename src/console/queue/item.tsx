@@ -6,7 +6,7 @@ import { RiskShape } from '../risk/risk-mark.tsx'
 import { me } from '../session/session.ts'
 import { AgentText } from '../text/agent-text.tsx'
 import { HeadingLine } from '../text/heading-line.tsx'
-import { formattedIn, placeName, shortened, STATES } from '../text/because-text.ts'
+import { formattedIn, oneLine, placeName, STATES } from '../text/because-text.ts'
 import { hasStopped } from '../time/asked.ts'
 import { Ago, Due, sinceText } from '../time/countdown.tsx'
 import { readAt } from './queue-state.ts'
@@ -44,7 +44,7 @@ export function Item({ thread, current, stop, over, named, more, onOpen }: ItemP
           onClick={onOpen}
         >
           <span class="sr">{risk}: </span>
-          <HeadingLine of={heading} />
+          <HeadingLine of={heading} short />
         </a>
         <span id={`when-${id}`} class="when">
           {over ? <Ending thread={thread} /> : deadline && <Due deadline={deadline} />}
@@ -102,7 +102,7 @@ function Value({ of, heading }: ValueProps) {
   const text = of.state ? STATES[of.state] : (formattedIn(heading, of) ?? String(of.value))
   return (
     <b>
-      <AgentText text={shortened(text)} />
+      <AgentText text={oneLine(text, of.read)} />
     </b>
   )
 }

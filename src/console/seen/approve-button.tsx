@@ -24,7 +24,7 @@ export function ApproveButton({ parts, label, none = false, disabled, act }: App
       aria-disabled={none || !ready}
       disabled={disabled}
       onClick={(event) => {
-        if (length > 0) event.currentTarget.blur()
+        if (length > 0 && !parts.armed.value) event.currentTarget.blur()
         act()
       }}
       onKeyUp={(event) => {
@@ -42,7 +42,7 @@ export function ApproveButton({ parts, label, none = false, disabled, act }: App
       ) : (
         label + (ready || none ? '' : ' in a second')
       )}{' '}
-      <kbd>{parts.armed.value ? 'Enter' : 'a'}</kbd>
+      <kbd>{parts.armed.value && length === 0 ? 'Enter' : 'a'}</kbd>
     </button>
   )
 }

@@ -7,6 +7,8 @@ export interface Coverage {
   look(visible: readonly boolean[], now: number): boolean
   /** The first point that was not seen yet; -1 when all were. */
   firstUnseen(): number
+  /** True when each point that was not seen yet is visible now. */
+  ends(visible: readonly boolean[]): boolean
 }
 
 export const LOOK_MS = 500
@@ -34,5 +36,6 @@ export function createCoverage(): Coverage {
       return seen.length > 0 && seen.every(Boolean)
     },
     firstUnseen: () => seen.indexOf(false),
+    ends: (visible) => visible.every((here, i) => here || (visible.length === seen.length && seen[i])),
   }
 }

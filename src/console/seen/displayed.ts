@@ -1,6 +1,6 @@
 import type { Displayed } from '../../contract/review-requests.ts'
 import type { ThreadView } from '../../contract/reviewer.ts'
-import { becauseName, WARNINGS } from '../text/because-text.ts'
+import { becauseName, isWithin, WARNINGS } from '../text/because-text.ts'
 
 /** The places of a revision that were on the screen, as far as the page knows. */
 export interface Looked {
@@ -40,9 +40,7 @@ export function placesOf({ display }: Pick<ThreadView, 'display'>, looked: Looke
     !hidden.includes(place) &&
     (whole ||
       seen.has(becauseName(place)) ||
-      fields.some(
-        (field) => place === field || place.startsWith(`${field}.`) || place.startsWith(`${field}[`),
-      ) ||
+      fields.some((field) => isWithin(place, field)) ||
       (!isPlace(place) && seen.has(WARNINGS)))
   const all = new Set([...display.parts, ...fields, ...missing.filter(isPlace)])
   return [...all]

@@ -7,7 +7,8 @@ import { POINTS_IN_ROW, rowsOf, visiblePoints } from './points.ts'
 
 /** A part of a call that a reviewer must have on the screen before an approval. */
 interface Part {
-  readonly name: string
+  /** Its name, and the names of the parts whose whole value it shows. */
+  readonly names: readonly string[]
   readonly element: HTMLElement
   coverage: Coverage
   readonly hindrances: Set<Hindrance>
@@ -28,10 +29,11 @@ function createLooks(isNeeded: (name: string) => boolean) {
   /** True once a part was not wholly on the screen. The keys that move through such a call never decide. */
   const paged = signal(false)
   const missing = computed(() => {
-    const names = parts.value.map(({ name }) => name)
+    const names = parts.value.flatMap((part) => part.names)
     return [...new Set(names)].filter((name) => !seen.value.has(name) && isNeeded(name))
   })
-  const unseen = (): Part[] => parts.value.filter(({ name }) => missing.value.includes(name))
+  const unseen = (): Part[] =>
+    parts.value.filter(({ names }) => names.some((name) => missing.value.includes(name)))
   const notePaging = (): void => {
     if (unseen().some(isAway)) paged.value = true
   }
@@ -47,11 +49,19 @@ function createLooks(isNeeded: (name: string) => boolean) {
     const moved = parts.value.map(({ element }) => element.getBoundingClientRect().top).join()
     if (!here || moved !== places) movedAt = now
     places = moved
-    const found = parts.value.filter((part) => !seen.value.has(part.name) && isSeen(part, now))
-    if (found.length > 0) seen.value = new Set([...seen.value, ...found.map(({ name }) => name)])
+    const found = parts.value.filter(
+      (part) => part.names.some((name) => !seen.value.has(name)) && isSeen(part, now),
+    )
+    if (found.length > 0) seen.value = new Set([...seen.value, ...found.flatMap(({ names }) => names)])
     const still = now - movedAt >= STILL_MS
     if (still) notePaging()
     ready.value = parts.value.length > 0 && missing.value.length === 0 && (ready.value || still)
+  }
+
+  /** Forgets the looks at parts whose content changed. */
+  function forgetThese(names: readonly string[]): void {
+    seen.value = new Set([...seen.value].filter((name) => !names.includes(name)))
+    ready.value = false
   }
 
   /** Forgets all looks: another revision is another call. */
@@ -65,7 +75,19 @@ function createLooks(isNeeded: (name: string) => boolean) {
   }
 
   /** `time`: how long the call was on the screen, ms. */
-  return { parts, seen, ready, paged, missing, unseen, notePaging, look, forget, time: (): number => ms }
+  return {
+    parts,
+    seen,
+    ready,
+    paged,
+    missing,
+    unseen,
+    notePaging,
+    look,
+    forget,
+    forgetThese,
+    time: (): number => ms,
+  }
 }
 
 /**
@@ -81,12 +103,13 @@ export function createParts(isNeeded: (name: string) => boolean = () => true) {
 
   /**
    * Opens the folds of all parts that were not seen, and scrolls to the first line of a part that was not shown. By
-   * default, the part is the first one: then this shows the next screen.
+   * default, the part is the first one: then this shows the next screen. The key that shows the last one also moves the
+   * focus to the button.
    */
-  function leadTo(name = missing.value[0]): void {
-    const part = parts.value.find((one) => one.name === name)
-    if (part === undefined) return
-    announce(`Not seen: ${spoken(part.name)}`)
+  function leadTo(name = missing.value[0], byKey = false): void {
+    const part = parts.value.findLast(({ names }) => names.includes(name ?? ''))
+    if (part === undefined || name === undefined) return
+    announce(`Not seen: ${spoken(name)}`)
     notePaging()
     for (const { hindrances } of unseen()) for (const { open } of hindrances) open?.()
     // after the folds are drawn
@@ -94,7 +117,14 @@ export function createParts(isNeeded: (name: string) => boolean = () => true) {
       const [closed] = part.hindrances
       if (closed) closed.element.scrollIntoView({ block: 'center' })
       else scrollToUnseen(part)
+      if (byKey && unseen().every(endsHere)) arm()
     })
+  }
+
+  /** Moves the focus to the button, so that the next Enter decides. */
+  function arm(): void {
+    document.querySelector<HTMLElement>('.bar .approve')?.focus()
+    armed.value = true
   }
 
   return {
@@ -104,7 +134,7 @@ export function createParts(isNeeded: (name: string) => boolean = () => true) {
     /** Shows the next screen. Returns false when each part was seen. */
     page: (): boolean => {
       const more = missing.value.length > 0
-      if (more) leadTo()
+      if (more) leadTo(undefined, true)
       return more
     },
     /**
@@ -113,23 +143,31 @@ export function createParts(isNeeded: (name: string) => boolean = () => true) {
      * @param byKey true for the key that also moves. In a call that was paged, it moves the focus to the button
      */
     decides: (byKey: boolean): boolean => {
-      if (missing.value.length > 0) leadTo()
-      else if (ready.value && byKey && paged.value) {
-        document.querySelector<HTMLElement>('.bar .approve')?.focus()
-        armed.value = true
+      if (missing.value.length > 0) {
+        if (byKey || !armed.value) leadTo(undefined, byKey)
+      } else if (ready.value && byKey && paged.value) {
+        arm()
         announce(ENTER)
         return false
       }
       return ready.value
+    },
+    /** Shows parts whose content changed, from the first of them. They were not seen yet. */
+    showAgain: (names: readonly string[]): void => {
+      looks.forgetThese(names)
+      // after they are drawn
+      setTimeout(() => {
+        if (unseen().some(isAway)) leadTo(names.find((name) => missing.value.includes(name)))
+      })
     },
     /** Looks at the page until the returned act is called. */
     watch: (): (() => void) => {
       const timer = setInterval(() => look(performance.now()), LOOK_EVERY_MS)
       return () => clearInterval(timer)
     },
-    /** Adds a part. Returns the acts that hinder it and that remove it. */
-    add: (name: string, element: HTMLElement) => {
-      const part = { name, element, coverage: createCoverage(), hindrances: new Set<Hindrance>() }
+    /** Adds a part by its names. Returns the acts that hinder it and that remove it. */
+    add: (names: readonly string[], element: HTMLElement) => {
+      const part = { names, element, coverage: createCoverage(), hindrances: new Set<Hindrance>() }
       parts.value = inOrder([...parts.value, part])
       return {
         hinder: (hindrance: Hindrance) => {
@@ -151,6 +189,9 @@ export const ENTER = 'All seen: Enter approves'
 const isAway = ({ element, hindrances }: Part): boolean =>
   [...hindrances].some(({ open }) => open) || visiblePoints(element).includes(false)
 
+/** True for a part whose rest is on the screen. */
+const endsHere = ({ element, coverage }: Part): boolean => coverage.ends(visiblePoints(element))
+
 const isSeen = ({ element, coverage, hindrances }: Part, now: number): boolean =>
   hindrances.size === 0 && coverage.look(visiblePoints(element), now)
 
@@ -160,7 +201,7 @@ const inOrder = (parts: readonly Part[]): Part[] =>
   )
 
 /** The room above a line that was scrolled to, px. */
-const ABOVE = 40
+const ABOVE = 24
 
 function scrollToUnseen({ element, coverage }: Part): void {
   const { height, top } = element.getBoundingClientRect()

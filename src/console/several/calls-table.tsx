@@ -113,7 +113,7 @@ interface RowProps {
 function Row({ several, table, one: { view }, at }: RowProps) {
   const { thread_id: id, deadline } = view
   const name = table.names[at] ?? ''
-  const { element, hinder } = usePart<HTMLTableRowElement>(rowName(id))
+  const { element, hinder } = usePart<HTMLTableRowElement>([rowName(id)])
   const chosen = several.chosen.value.some((one) => one.view.thread_id === id)
   const seen = several.parts.seen.value.has(rowName(id))
   return (

@@ -5,10 +5,10 @@ import { displayOf, reveal } from '../call/thread-acts.ts'
 import { createThread, draftOf, type ThreadState } from '../call/thread-state.ts'
 import { hold, isHeld, send } from '../outbox/outbox.ts'
 import { createParts } from '../seen/parts.ts'
-import { becauseName } from '../text/because-text.ts'
+import { becauseName, isWithin } from '../text/because-text.ts'
 import { get, type Refusal } from '../wire/call.ts'
 import type { Address } from '../wire/path.ts'
-import { type Call, isWithin, type Table, tableOf } from './table.ts'
+import { type Call, type Table, tableOf } from './table.ts'
 
 export type Several = ReturnType<typeof createSeveral>
 

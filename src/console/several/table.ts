@@ -2,7 +2,7 @@ import type { Because } from '../../contract/reasons.ts'
 import type { HeadingView } from '../../contract/heading.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { canonicalText, type TreeNode, treeOf } from '../payload/tree.ts'
-import { payloadPlace } from '../text/because-text.ts'
+import { isWithin, payloadPlace } from '../text/because-text.ts'
 
 /** One call of the table. */
 export interface Call {
@@ -122,10 +122,6 @@ function writerOf(
   }
   return numbers.every((number, i) => write(number) === texts[i]) ? write : undefined
 }
-
-/** True when the place is the field, or inside it. */
-export const isWithin = (place: string, field: string): boolean =>
-  place === field || place.startsWith(`${field}.`) || place.startsWith(`${field}[`)
 
 /** The sum with the decimals of its numbers, which adding binary fractions would blur. */
 export function sumOf(numbers: readonly number[]): string {

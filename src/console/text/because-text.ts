@@ -1,6 +1,8 @@
 import type { HeadingView } from '../../contract/heading.ts'
+import type { JsonObject } from '../../contract/json.ts'
 import type { Because } from '../../contract/reasons.ts'
 import { segmentsOf } from '../../domain/hidden-characters.ts'
+import { cut, shortened } from '../../domain/shorten.ts'
 
 /** Text from an agent for a live region, with hidden characters as code points. */
 export const spoken = (text: string): string =>
@@ -15,14 +17,20 @@ export const STATES = { missing: 'missing', unreadable: 'could not be read' } as
 
 const LONGEST = 32
 
-/** A value for one line. A mail address keeps its domain, and other long values keep both ends. */
-export function shortened(text: string): string {
-  const characters = Array.from(text)
-  if (characters.length <= LONGEST) return text
-  const at = text.lastIndexOf('@')
-  const end = at > 0 && text.length - at < LONGEST - 4 ? Array.from(text.slice(at)) : characters.slice(-12)
-  return [...characters.slice(0, LONGEST - 1 - end.length), '…', ...end].join('')
-}
+/**
+ * A value for one line, shortened by its kind. Other long values keep both ends, and the part that a test read.
+ */
+export const oneLine = (text: string, read?: Because['read']): string =>
+  shortened(text, LONGEST, (long, most) => {
+    const end = Array.from(long).slice(-END).join('')
+    const start = cut(long, most - END)
+    if (typeof read !== 'string' || read === '' || `${start}${end}`.includes(read) || !long.includes(read))
+      return `${start}${end}`
+    const room = Math.floor((most - read.length) / 2)
+    return room < 2 ? cut(read, most) : `${cut(long, room)}${read}…`
+  })
+
+const END = 12
 
 /** The value as the summary writes it, such as `€250.00` for 25000; undefined where it writes the exact value. */
 export const formattedIn = (heading: HeadingView, { field, value }: Because): string | undefined =>
@@ -39,6 +47,10 @@ export const becauseName = (field: string): string => BECAUSE + field
 export const partName = (name: string): string =>
   placeName(name.startsWith(BECAUSE) ? name.slice(BECAUSE.length) : name)
 
+/** True when the place is the field, or inside it. */
+export const isWithin = (place: string, field: string): boolean =>
+  place === field || place.startsWith(`${field}.`) || place.startsWith(`${field}[`)
+
 const PLAIN_NAME = /^[A-Za-z_$][\w$-]*$/
 
 /** The place of a value as policies write it: `payload.a[0]["b.c"]`. */
@@ -48,4 +60,14 @@ export const payloadPlace = (path: readonly (string | number)[]): string =>
 function stepText(step: string | number): string {
   if (typeof step === 'number') return `[${step}]`
   return PLAIN_NAME.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`
+}
+
+/**
+ * True when the text is the whole value of a field, and no text that looks like a number or is drawn with other blanks.
+ */
+export function isWhole(payload: object, field: string, text: string): boolean {
+  const [, value] =
+    Object.entries(payload as JsonObject).find(([name]) => payloadPlace([name]) === field) ?? []
+  if (typeof value === 'number') return text === String(value)
+  return value === text && Number.isNaN(Number(text)) && !/^\s|\s$|\s\s|[^\S ]/.test(text)
 }

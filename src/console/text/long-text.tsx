@@ -1,28 +1,37 @@
+import { useContext } from 'preact/hooks'
 import { useSignal } from '@preact/signals'
 import { AgentText } from './agent-text.tsx'
 import { fold } from './fold.ts'
-import { useHindrance } from './hindrance.ts'
+import { PartContext, useHindrance } from './hindrance.ts'
 
-/** A string of any length. Long text is folded, with a count of the rest, and one press unfolds it. */
+/** The longest text that a part to see has unfolded, in characters. */
+const UNFOLDED = 16_000
+
+/**
+ * A string of any length. Long text is folded, with a count of the rest, and one press unfolds it. A reviewer who
+ * decides must see all of it, so a part to see has it unfolded.
+ */
 export function LongText({ text }: { readonly text: string }) {
-  const open = useSignal(false)
+  const pressed = useSignal<boolean | undefined>(undefined)
+  const isPart = useContext(PartContext) !== undefined
+  const open = pressed.value ?? (isPart && text.length <= UNFOLDED)
   const { shown, rest } = fold(text)
-  const control = useHindrance<HTMLButtonElement>(rest !== undefined && !open.value, () => {
-    open.value = true
+  const control = useHindrance<HTMLButtonElement>(rest !== undefined && !open, () => {
+    pressed.value = true
   })
   return (
     <span class="long">
-      <AgentText text={open.value ? text : shown} />
+      <AgentText text={open ? text : shown} />
       {rest && (
         <button
           ref={control}
           class="small"
-          aria-expanded={open.value}
+          aria-expanded={open}
           onClick={() => {
-            open.value = !open.value
+            pressed.value = !open
           }}
         >
-          {open.value ? 'Fold' : `Show ${rest}`}
+          {open ? 'Fold' : `Show ${rest}`}
         </button>
       )}
     </span>

@@ -3,7 +3,7 @@ import type { HeadingView } from '../../contract/heading.ts'
 import type { Because } from '../../contract/reasons.ts'
 import { AgentText } from '../text/agent-text.tsx'
 import { Marked } from '../text/marked.tsx'
-import { becauseName, formattedIn, placeName, STATES } from '../text/because-text.ts'
+import { becauseName, formattedIn, isWhole, placeName, STATES } from '../text/because-text.ts'
 import { hashOf } from '../route/route.ts'
 import { RiskMark } from '../risk/risk-mark.tsx'
 import { Part } from '../seen/part.tsx'
@@ -36,7 +36,7 @@ export function Assessment({ view, revision }: AssessmentProps) {
       {enforced.length > 0 && (
         <ul class="rules">
           {enforced.map((rule) => (
-            <Rule key={rule.id} rule={rule} heading={view.heading} />
+            <Rule key={rule.id} rule={rule} view={view} />
           ))}
         </ul>
       )}
@@ -45,7 +45,7 @@ export function Assessment({ view, revision }: AssessmentProps) {
           <summary>{shadow.length} in shadow mode: they only watch</summary>
           <ul class="rules">
             {shadow.map((rule) => (
-              <Rule key={rule.id} rule={rule} heading={view.heading} />
+              <Rule key={rule.id} rule={rule} view={view} />
             ))}
           </ul>
         </details>
@@ -96,11 +96,11 @@ export const RuleLink = ({ rule: { id, file, line } }: { readonly rule: Rule }) 
 
 interface RuleProps {
   readonly rule: Rule
-  readonly heading: HeadingView
+  readonly view: ThreadView
 }
 
 /** Values of a rule that only watches are no parts to see. */
-function Rule({ rule, heading }: RuleProps) {
+function Rule({ rule, view: { heading, payload } }: RuleProps) {
   return (
     <li>
       <span class={`verdict ${rule.verdict}`}>{rule.verdict}</span> {rule.reason}
@@ -109,11 +109,15 @@ function Rule({ rule, heading }: RuleProps) {
         rule.mode === 'shadow' ? (
           <BecauseLine key={i} of={one} heading={heading} />
         ) : (
-          <Part key={i} name={becauseName(one.field)}>
+          <Part
+            key={i}
+            name={becauseName(one.field)}
+            shows={isWhole(payload, one.field, String(one.value)) ? [one.field] : []}
+          >
             <BecauseLine of={one} heading={heading} />
           </Part>
         ),
-      )}
+      )}{' '}
       <RuleLink rule={rule} />
     </li>
   )

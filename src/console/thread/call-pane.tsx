@@ -89,7 +89,7 @@ function Content({ thread, view, revision }: ContentProps) {
       <Gone thread={thread} view={view} />
       <Raised view={view} />
       <Outcome thread={thread} view={view} />
-      <div class="body">
+      <div class={isLong(thread.payloadOf(revision)) ? 'body one' : 'body'}>
         <div>
           <Rejections earlier={earlier} />
           <Acknowledge thread={thread} />
@@ -110,6 +110,11 @@ function Content({ thread, view, revision }: ContentProps) {
     </div>
   )
 }
+
+/** The least text of a payload that takes the width of both columns, in characters. */
+const LONG = 1_200
+
+const isLong = (payload: object): boolean => JSON.stringify(payload).length > LONG
 
 /** The keys of an open call. */
 function keysOf(thread: ThreadState, deciding: Deciding): Handlers {

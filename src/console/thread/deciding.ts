@@ -43,7 +43,9 @@ export function createDeciding(thread: ThreadState, voted: () => void) {
   function start(decision: VoteDecision, byKey = false): void {
     const view = thread.view.value
     if (!view || !mayCast(decision, view) || thread.sending.value) return
-    if (mustLook(decision) || (decision === 'approve' && !thread.parts.decides(byKey))) return
+    const grave = isGrave(view.risk)
+    // the key opens the question of a grave act, which another key answers
+    if (mustLook(decision) || (decision === 'approve' && !thread.parts.decides(byKey && !grave))) return
     const want = thread.comment.value.trim() === '' ? wantedFor(decision, view) : undefined
     if (want !== undefined) {
       wanted.value = want
@@ -52,7 +54,7 @@ export function createDeciding(thread: ThreadState, voted: () => void) {
       setTimeout(() => lookAt(COMMENT, want))
       return
     }
-    if (decision !== 'request_changes' && isGrave(view.risk)) asking.value = decision
+    if (decision !== 'request_changes' && grave) asking.value = decision
     else send(decision)
   }
 

@@ -1,11 +1,16 @@
 import type { CommentView, ThreadView, VoteView } from '../../contract/reviewer.ts'
 import { LongText } from '../text/long-text.tsx'
 import { Ago } from '../time/countdown.tsx'
+import { lookOf } from '../time/elapsed.ts'
 import { Panel } from '../shell/panel.tsx'
 
 const SAID = { approve: 'approved', reject: 'rejected', request_changes: 'asked for changes' } as const
 
-type Entry = (VoteView | CommentView) & { readonly decision?: VoteView['decision']; readonly void?: boolean }
+type Entry = (VoteView | CommentView) & {
+  readonly decision?: VoteView['decision']
+  readonly void?: boolean
+  readonly ms?: number
+}
 
 /** Votes and comments in order of time. A vote on an earlier revision is void, and is marked as void. */
 export function Discussion({ view }: { readonly view: ThreadView }) {
@@ -21,6 +26,7 @@ export function Discussion({ view }: { readonly view: ThreadView }) {
               revision {entry.revision}
               {entry.void && ', void: the agent revised since'} · <Ago at={entry.at} />
               {entry.via === 'key' && ' · by key'}
+              {entry.ms !== undefined && ` · ${lookOf(entry.ms).text}`}
             </small>
             {entry.comment && (
               <p>

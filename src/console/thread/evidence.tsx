@@ -1,4 +1,6 @@
 import type { ThreadView } from '../../contract/reviewer.ts'
+import { AgentText } from '../text/agent-text.tsx'
+import { placeName } from '../text/because-text.ts'
 import { Ago } from '../time/countdown.tsx'
 import { Panel } from '../shell/panel.tsx'
 
@@ -7,9 +9,10 @@ export function Evidence({ evidence }: { readonly evidence: ThreadView['evidence
   return (
     <Panel title="Evidence">
       <ol class="timeline">
-        {evidence.map(({ number, type, at, actor, says }) => (
+        {evidence.map(({ number, type, at, actor, says, displayed }) => (
           <li key={number}>
-            It {says}{' '}
+            It {says}
+            {displayed && <Parts of={displayed} />}{' '}
             <small>
               <span class="mono">{type}</span> · #{number} · {actor.replace(':', ' ')} · <Ago at={at} />
             </small>
@@ -17,5 +20,26 @@ export function Evidence({ evidence }: { readonly evidence: ThreadView['evidence
         ))}
       </ol>
     </Panel>
+  )
+}
+
+type Displayed = NonNullable<ThreadView['evidence'][number]['displayed']>
+
+/** The parts that were on the reviewer's screen. */
+function Parts({ of: { seen, unseen } }: { readonly of: Displayed }) {
+  return (
+    <details>
+      <summary>
+        {seen.length} of {seen.length + unseen.length} parts seen
+      </summary>
+      <ul class="plain small">
+        {[...unseen, ...seen].map((place, i) => (
+          <li key={place}>
+            {i < unseen.length && 'not seen: '}
+            <AgentText text={placeName(place)} />
+          </li>
+        ))}
+      </ul>
+    </details>
   )
 }

@@ -1,4 +1,6 @@
 import type { ThreadView } from '../../contract/reviewer.ts'
+import { usePart } from '../seen/part.tsx'
+import { isWhole } from '../text/because-text.ts'
 import { CALL, Heading } from '../shell/heading.tsx'
 import { wide } from '../shell/preferences.ts'
 import { AgentText } from '../text/agent-text.tsx'
@@ -7,12 +9,21 @@ import { Ago } from '../time/countdown.tsx'
 import type { ThreadState } from '../call/thread-state.ts'
 import { LegalHoldText } from '../shell/legal-hold-text.tsx'
 
+/** The fields whose whole value the heading has. */
+const wholeIn = ({ heading, payload }: ThreadView): string[] =>
+  heading.segments.flatMap(({ field, text, exact = text, sensitive }) =>
+    field !== undefined && !sensitive && isWhole(payload, field, exact) ? [field] : [],
+  )
+
 /** The heading, the task and the age. The wording is never the agent's own. */
 export function ThreadHeader({ view, thread }: { readonly view: ThreadView; readonly thread: ThreadState }) {
+  const { element } = usePart<HTMLSpanElement>(wholeIn(view))
   return (
     <div class="top">
       <Heading id={CALL} quiet={wide.value}>
-        <HeadingLine of={view.heading} />
+        <span class="whole" ref={element}>
+          <HeadingLine of={view.heading} />
+        </span>
       </Heading>
       <p class="line quiet">
         <span class="short-screen">

@@ -36,6 +36,15 @@ export function span(ms: number): string {
 const two = (value: number): string => String(value).padStart(2, '0')
 const rest = (value: number, unit: string): string => (value === 0 ? '' : ` ${value} ${unit}`)
 
+/** A shorter look than this is a mark of an approval. */
+const GLANCE_MS = 3 * SECOND
+
+/** How long a reviewer looked. `glance` is true for less than three seconds. */
+export const lookOf = (ms: number): { readonly text: string; readonly glance: boolean } => ({
+  text: `looked ${ms < GLANCE_MS ? `${(ms / SECOND).toFixed(1)} s` : span(ms)}`,
+  glance: ms < GLANCE_MS,
+})
+
 /** The text for a time in the past. Clocks differ, so the near future counts as now. */
 export function ago(then: number, now: number): string {
   const ms = now - then

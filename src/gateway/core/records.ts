@@ -262,7 +262,7 @@ export interface CheckpointRecord {
 }
 
 export interface TilesRecord {
-  /** The address of the tiles. Another address has its own size. */
+  /** The address of the tiles. Each address counts its own records. */
   readonly place: string
   /** The number of the log; absent for the first. Another log has its own size. */
   readonly log?: number

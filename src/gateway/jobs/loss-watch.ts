@@ -11,7 +11,10 @@ import { read, SYSTEM } from '../core/records.ts'
  * A store of durability `async` may lose its last seconds, so only signed records count there.
  */
 export interface LossWatch {
-  /** Records the end of a verb's commit. Looks at the store when its number is not above the earlier ones. */
+  /**
+   * Records the end of a verb's commit. If its number is not above all earlier ones, reads the store: it may have lost
+   * records.
+   */
   noted(observation: Extract<Observation, { kind: 'commit' }>): void
   /** Records a confirmed report of this instance. */
   reported(at: number): void

@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defined } from '../../contract/defined.ts'
 import { GatewayError } from '../../contract/errors.ts'
+import type { JsonObject } from '../../contract/json.ts'
+import type { Displayed } from '../../contract/review-requests.ts'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import type { Quorum } from '../../domain/quorum.ts'
 import { isVoidVote } from '../../domain/freeze.ts'
@@ -85,6 +87,7 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
     ...(tool?.reversibility === undefined ? {} : { reversibility: tool.reversibility }),
     labels: [...(tool?.labels ?? [])],
     sensitive: [...(tool?.sensitive ?? [])],
+    fields: Object.keys((tool?.inputSchema['properties'] ?? {}) as JsonObject),
     revisions: revisions.map(({ record: one, shown: theirs }) => ({
       ...revisionView(one, theirs),
       rules: rulesOf(snapshot, thread, one),
@@ -289,7 +292,16 @@ async function evidenceOf(deps: Deps, thread: Thread): Promise<ThreadView['evide
 function evidenceView({ number, body }: StoredEvent): ThreadView['evidence'][number] {
   const record = JSON.parse(body) as EvidenceRecord
   const { type, at, actor } = record
-  return { number, type, at, actor: `${actor.kind}:${actor.id}`, says: sayingOf(record) }
+  const display =
+    type === 'vote.cast' ? (record.disclosed as { display?: Displayed } | undefined)?.display : undefined
+  return {
+    number,
+    type,
+    at,
+    actor: `${actor.kind}:${actor.id}`,
+    says: sayingOf(record),
+    ...(display && { displayed: { seen: display.seen, unseen: display.unseen } }),
+  }
 }
 
 /**

@@ -117,12 +117,13 @@ function endView(thread: Thread, tenant: Tenant | undefined): Pick<ThreadSummary
   const { collected_at, redeemed_at } = thread.approval ?? {}
   const used = thread.approval && isUsed(thread.approval) ? (redeemed_at ?? collected_at) : undefined
   return {
-    decided_by: votes.map(({ reviewer, decision, comment, at }) => ({
+    decided_by: votes.map(({ reviewer, decision, comment, at, ms }) => ({
       reviewer,
       ...nameOf(tenant, reviewer),
       decision,
       ...defined({ comment: comment?.slice(0, COMMENT_CHARS) }),
       at: isoTime(at),
+      ...defined({ ms }),
     })),
     ...(used === undefined ? {} : { used_at: isoTime(used) }),
   }

@@ -136,6 +136,7 @@ function count(
     ...(freezes.record && { freeze_epoch: freezes.freezes.epoch }),
     ...groupsThatCount(deps, thread.requirement, caller),
     ...(displayed.extent === 'all' ? { displayed: true as const } : {}),
+    ...(displayed.display && { ms: displayed.display.ms }),
     ...(comment === undefined ? {} : { comment }),
   }
   const counted = { ...thread, votes: [...thread.votes, cast] }

@@ -1,9 +1,10 @@
 import type { JsonValue } from '../../contract/json.ts'
+import { cutBefore } from '../../domain/shorten.ts'
 import { applyFunction } from '../language/functions.ts'
 import type { FunctionName } from '../language/function-names.ts'
 import type { Values } from '../schema/possible.ts'
 import { type Decimals, formatMoney } from './money.ts'
-import { cutBefore, plainAddress, plainText, SHOWN_CHARACTERS } from './plain.ts'
+import { plainText, SHOWN_CHARACTERS } from './plain.ts'
 
 /**
  * The formats of a value in a summary. A value that a format cannot read becomes plain text. With a single locale,
@@ -75,7 +76,7 @@ const FORMATS: Readonly<Record<Exclude<SummaryFormat, 'money'>, (value: JsonValu
   host: (value) => read('host', value),
   path: (value) => read('path', value),
   date,
-  short: (value) => plainAddress(value, SHORT_CHARACTERS),
+  short: (value) => plainText(value, SHORT_CHARACTERS),
 }
 
 /** True for a whole number from 0 to 2^53 - 1. */
@@ -127,7 +128,7 @@ function list(items: readonly JsonValue[], deciding: readonly number[] = []): st
   const first = order
     .flatMap((index) => (index < items.length ? [items[index] ?? null] : []))
     .slice(0, LISTED)
-  const shown = first.map((item) => plainAddress(item, SHORT_CHARACTERS))
+  const shown = first.map((item) => plainText(item, SHORT_CHARACTERS))
   const more = items.length - shown.length
   return LIST.format(more > 0 ? [...shown, `${COUNT.format(more)} more`] : shown)
 }

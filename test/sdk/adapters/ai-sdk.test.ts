@@ -75,7 +75,7 @@ describe('AI SDK: refused calls and tools', () => {
     const { steps } = await generateText({ model, tools, prompt: 'go', stopWhen: stepCountIs(2) })
     const failed = steps[0]?.content.find((part) => part.type === 'tool-error')
     expect(failed?.error).toBeInstanceOf(NotExecuted)
-    expect(failed?.error).toMatchObject({ outcome: 'rejected' })
+    expect(failed?.error).toMatchObject({ code: 'rejected' })
   })
 
   it('refuses a tool without execute, because the guard could not hold its calls', () => {
@@ -130,7 +130,7 @@ describe('AI SDK: a tool', () => {
     const found: unknown[] = []
     for await (const part of streamText({ model, tools, prompt: 'go' }).fullStream) {
       if (part.type === 'tool-result') found.push([part.preliminary === true, part.output])
-      if (part.type === 'tool-error') found.push((part.error as NotExecuted).outcome ?? String(part.error))
+      if (part.type === 'tool-error') found.push((part.error as NotExecuted).code ?? String(part.error))
     }
     return found
   }

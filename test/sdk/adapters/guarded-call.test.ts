@@ -32,21 +32,21 @@ describe('a call that resumes its thread', () => {
     await open().ann.approve(first?.thread_id ?? '')
     expect(await refusalOf('')).toBeUndefined()
     const next = await refusalOf('')
-    expect(next?.outcome).toBe('timeout')
+    expect(next?.code).toBe('still_pending')
     expect([open().pending.length, open().ran]).toEqual([2, ['']])
   })
 
   it('does not match a call with other metadata, which the gateway would refuse', async () => {
     const first = await refusalOf('a', { ...SOON, workflow_name: 'one' })
     const second = await refusalOf('b', { ...SOON, workflow_name: 'two' })
-    expect([first?.outcome, second?.outcome]).toEqual(['timeout', 'timeout'])
+    expect([first?.code, second?.code]).toEqual(['still_pending', 'still_pending'])
     expect(first?.thread_id).not.toBe(second?.thread_id)
   })
 
   it('does not match a call with other metadata under the same id: some models count ids from zero', async () => {
     const first = await refusalOf('0', { ...SOON, task_label: 'one' })
     const second = await refusalOf('0', { ...SOON, task_label: 'two' })
-    expect([first?.outcome, second?.outcome]).toEqual(['timeout', 'timeout'])
+    expect([first?.code, second?.code]).toEqual(['still_pending', 'still_pending'])
     expect(first?.thread_id).not.toBe(second?.thread_id)
   })
 
@@ -61,13 +61,13 @@ describe('a call that resumes its thread', () => {
 
 it('withdraws the earlier thread when the repeated call is aborted at once', async () => {
   const first = await refusalOf('a')
-  expect((await refusalOf('b', SOON, AbortSignal.abort()))?.outcome).toBe('aborted')
+  expect((await refusalOf('b', SOON, AbortSignal.abort()))?.code).toBe('aborted')
   expect((await open().ann.show(first?.thread_id ?? '')).body).toHaveProperty('withdrawn_at')
 })
 
 it('gives a call another id when its own cannot be hashed, and the same call resumes it', async () => {
   const first = await refusalOf('\ud800')
-  expect(first?.outcome).toBe('timeout')
+  expect(first?.code).toBe('still_pending')
   await open().ann.approve(first?.thread_id ?? '')
   expect(await refusalOf('next')).toBeUndefined()
 })
@@ -87,7 +87,7 @@ describe('onNotExecuted', () => {
     const heard: unknown[] = []
     const refusal = await refusalOf('own', { ...SOON, onNotExecuted: (...args) => heard.push(...args) })
     expect(heard).toEqual([refusal, { tool: 'hold', callId: 'own' }])
-    expect(refusal).toMatchObject({ outcome: 'timeout', thread_id: open().pending[0] })
+    expect(refusal).toMatchObject({ code: 'still_pending', thread_id: open().pending[0] })
   })
 
   it('may throw its own error in place of the refusal, and the tool does not run', async () => {

@@ -67,11 +67,11 @@ describe('LangChain: guardTool', () => {
     expect(message).toMatchObject({
       status: 'error',
       tool_call_id: 'l2',
-      artifact: { 'countersign/outcome': 'timeout', 'countersign/thread_id': pending[0] },
+      artifact: { 'countersign/code': 'still_pending', 'countersign/thread_id': pending[0] },
     })
     // the stored form of a conversation keeps the same
     const { kwargs } = JSON.parse(JSON.stringify(message)) as { kwargs: object }
-    expect(kwargs).toMatchObject({ status: 'error', artifact: { 'countersign/outcome': 'timeout' } })
+    expect(kwargs).toMatchObject({ status: 'error', artifact: { 'countersign/code': 'still_pending' } })
     await open().ann.approve(pending[0] ?? '')
     // the very same object again
     expect(await hold.invoke(call)).toMatchObject({ status: 'success', content: 'ran', artifact: undefined })
@@ -84,7 +84,7 @@ describe('LangChain: guardTool', () => {
       responseFormat: 'content_and_artifact',
     })
     const message = (await guardTool(open().gate, pair).invoke(callOf(REFUSED))) as ToolMessage
-    expect(message).toMatchObject({ status: 'error', artifact: { 'countersign/outcome': 'rejected' } })
+    expect(message).toMatchObject({ status: 'error', artifact: { 'countersign/code': 'rejected' } })
     expect(message.content).toMatch(/^Not executed: /)
   })
 
@@ -98,7 +98,7 @@ describe('LangChain: guardTool', () => {
     const pay = guardTool(open().gate, tool(say(open()), { name: 'pay', schema: ANY }))
     const refusal = await pay.invoke({ amount: 200_000 }).catch((error: unknown) => error)
     expect(refusal).toBeInstanceOf(NotExecuted)
-    expect(refusal).toMatchObject({ outcome: 'rejected' })
+    expect(refusal).toMatchObject({ code: 'rejected' })
     expect(open().ran).toEqual([])
   })
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { AdapterOptions } from '../../../packages/sdk/src/adapters/guarded-call.ts'
-import { createGate, type Gate, NotExecuted } from '@countersign/sdk'
+import { createGate, type Gate, type NotExecuted, StillPending } from '@countersign/sdk'
 import { openWorld, type Reviewer, type World } from '../../gateway-fixture.ts'
 import { until } from '../../until.ts'
 
@@ -89,7 +89,7 @@ export function adapterLaws(framework: string, wire: Wire): void {
   /** An agent with the tools `t` (allowed) and `hold` (people look). */
   const wired = (more: AdapterOptions = {}): Wired =>
     wire(open().gate, { t: recording(open()), hold: recording(open()) }, { ...open().told, ...more })
-  const refusedAs = (): string[] => open().refusals.map(({ outcome }) => outcome)
+  const refusedAs = (): string[] => open().refusals.map(({ code }) => code)
 
   describe(`${framework}: a call`, () => {
     it('runs an allowed call with a frozen copy of its input, and reports it', async () => {
@@ -116,7 +116,7 @@ export function adapterLaws(framework: string, wire: Wire): void {
       await open().ann.vote(thread, { decision: 'reject', revision: 1, comment: 'Not on a Monday.' })
       expect((await turn)[0]).toMatch(/^Not executed: .*Not on a Monday\./)
       expect(open().ran).toEqual([])
-      expect(open().refusals).toMatchObject([{ outcome: 'rejected', thread_id: thread }])
+      expect(open().refusals).toMatchObject([{ code: 'rejected', thread_id: thread }])
     })
 
     it('runs an approved call once, and not again under the same id', async () => {
@@ -125,7 +125,7 @@ export function adapterLaws(framework: string, wire: Wire): void {
       await until(() => open().pending.length === 1)
       await open().ann.approve(open().pending[0] ?? '')
       expect(await turn).toEqual(['ran'])
-      expect((await wired().turn([call]))[0]).toMatch(/^Not executed: /)
+      expect((await wired().turn([call]))[0]).toMatch(/^It may have run: /)
       expect([open().ran, refusedAs()]).toEqual([[{ n: 2 }], ['no_proof']])
     })
 
@@ -136,7 +136,7 @@ export function adapterLaws(framework: string, wire: Wire): void {
       expect(first).toContain('Call the tool again with exactly the same arguments')
       await open().ann.approve(thread)
       expect(await wired(SOON).turn([{ tool: 'hold', input: { n: 3 }, id: 'h3' }])).toEqual(['ran'])
-      expect([open().pending, open().ran, refusedAs()]).toEqual([[thread], [{ n: 3 }], ['timeout']])
+      expect([open().pending, open().ran, refusedAs()]).toEqual([[thread], [{ n: 3 }], ['still_pending']])
     })
 
     it('resumes the thread when a restarted program runs the step again', async () => {
@@ -194,7 +194,7 @@ export function adapterLaws(framework: string, wire: Wire): void {
       await until(() => open().pending.length === 1)
       controller.abort(new DOMException('too long', 'TimeoutError'))
       await turn
-      await until(() => refusedAs().includes('timeout'))
+      await until(() => refusedAs().includes('still_pending'))
       expect((await open().ann.approve(open().pending[0] ?? '')).status).toBe(200)
       expect(await wired().turn([{ ...call, id: 'w2' }])).toEqual(['ran'])
       expect([open().pending.length, open().ran]).toEqual([1, [{ n: 9 }]])
@@ -247,7 +247,7 @@ export function adapterLaws(framework: string, wire: Wire): void {
 
   describe(`${framework}: a tool`, () => {
     it('reports a failed tool without mentioning the gateway, even when its error is a refusal of another call', async () => {
-      const inner = new NotExecuted('timeout', 'an inner call was held too long')
+      const inner = new StillPending('an inner call was held too long')
       const failing = {
         schema: ANYTHING,
         execute: () => {

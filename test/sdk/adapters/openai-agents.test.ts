@@ -160,7 +160,7 @@ describe('OpenAI Agents: guardTool', () => {
       item.type === 'tool_call_output_item' ? [item.output] : [],
     )
     expect(outputs).toEqual(refusals.map(({ message }) => message))
-    expect(refusals).toMatchObject([{ outcome: 'timeout', thread_id: pending[0] }])
+    expect(refusals).toMatchObject([{ code: 'still_pending', thread_id: pending[0] }])
   })
 
   it('throws the refusal when the tool promises no text, and its errorFunction decides', async () => {
@@ -181,7 +181,7 @@ describe('OpenAI Agents: guardTool', () => {
       [tool(guardTool(open().gate, options))],
       [{ tool: 'wipe', input: {}, id: 'c3' }],
     )
-    expect(errors.map((error) => (error as NotExecuted).outcome)).toEqual(['unknown_tool'])
+    expect(errors.map((error) => (error as NotExecuted).code)).toEqual(['unknown_tool'])
     expect(model.read()).toEqual(['{"balance":null}'])
   })
 
@@ -196,6 +196,6 @@ describe('OpenAI Agents: guardTool', () => {
     expect(model.read()[0]).toContain('timed out')
     await until(() => refusals.length === 1)
     await ann.approve(pending[0] ?? '')
-    expect([ran, refusals.map(({ outcome }) => outcome)]).toEqual([[], ['timeout']])
+    expect([ran, refusals.map(({ code }) => code)]).toEqual([[], ['still_pending']])
   })
 })

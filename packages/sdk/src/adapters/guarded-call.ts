@@ -1,9 +1,9 @@
-import { checkedCopy } from '../canonical-json.ts'
-import { isUndecided, messageOf, NotExecuted, refusalText } from '../errors.ts'
+import { InvalidPayload, isUndecided, messageOf, NotExecuted, refusalText } from '../errors.ts'
 import type { Gate } from '../gate.ts'
 import type { GuardOptions } from '../options.ts'
 import { type CallId, type CallIds, createCallIds } from '../runtime.ts'
 import type { Payload } from '../types.ts'
+import { toPayload } from '../values.ts'
 import { withdrawLeft } from '../withdraw.ts'
 
 /** Options for all calls of the wrapped tools. */
@@ -86,7 +86,7 @@ async function guardedToItsEnd(
   let begun = false
   let callId: CallId | undefined
   try {
-    const payload = payloadOf(asked.input)
+    const payload = toPayload(asked.input, 'the input')
     callId = await callIdOf(gate, { tool, payload }, asked, options)
     const begin = (approved: Payload): Promise<Given> | Given => {
       begun = true
@@ -103,18 +103,10 @@ async function guardedToItsEnd(
     if (begun || !(error instanceof NotExecuted)) throw error
     if (isUndecided(error)) callId?.leave()
     else if (callId !== undefined) await withdrawLeft(gate.client, callId, error)
-    const { outcome, thread_id } = error
-    const refusal = new NotExecuted(outcome, refusalText(error), { thread_id, cause: error })
-    await onNotExecuted?.(refusal, { tool: asked.tool, callId: asked.callId })
-    return { kind: 'refused', refusal }
+    error.message = refusalText(error)
+    await onNotExecuted?.(error, { tool: asked.tool, callId: asked.callId })
+    return { kind: 'refused', refusal: error }
   }
-}
-
-/** @throws NotExecuted unless the input is a JSON object */
-function payloadOf(input: unknown): Payload {
-  const payload = checkedCopy(input as Payload, 'the input')
-  if (typeof payload === 'object' && payload !== null && !Array.isArray(payload)) return payload
-  throw new NotExecuted('invalid_payload', 'the input is no JSON object: arguments have names')
 }
 
 function callIdOf(
@@ -129,7 +121,7 @@ function callIdOf(
   const own = isId(callId) ? [callId, workflow_name, task_label].join('\n') : undefined
   return ids.take({ ...action, taskId, workflow_name, task_label }, own).catch((cause: unknown) => {
     // an input at the limit is nested too deeply as a member of its call
-    throw new NotExecuted('invalid_payload', `the call is not JSON: ${messageOf(cause)}`, { cause })
+    throw new InvalidPayload(`the call is not JSON: ${messageOf(cause)}`, { cause })
   })
 }
 

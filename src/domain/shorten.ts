@@ -1,0 +1,73 @@
+/*
+ * Values on one line. Each kind of text keeps the part that decides where it leads: a URL keeps the end of its host and
+ * of its path, a mail address its domain, a path its file name, and a key its end.
+ */
+
+/** Shortens text to a number of characters. */
+export type Shorten = (text: string, most: number) => string
+
+interface Kind {
+  readonly is: RegExp
+  readonly shorten: Shorten
+}
+
+const KINDS: readonly Kind[] = [
+  { is: /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\\s]/i, shorten: url },
+  { is: /@[^@\s]+$/, shorten: (text, most) => aroundEnd(text, text.slice(text.lastIndexOf('@')), most) },
+  // a file name
+  { is: /^(?:[~.\w-]{0,40}[/\\])[^\n]*$/, shorten: (text, most) => aroundEnd(text, lastStep(text), most) },
+  // a key, a digest or an id
+  {
+    is: /^(?=\S*\d)(?=\S*[A-Za-z])[\w+/=.:-]{24,}$/,
+    shorten: (text, most) => aroundEnd(text, text.slice(-KEY_END), most),
+  },
+]
+
+const KEY_END = 8
+
+/** Shortens text by its kind, or else by `other`, which keeps the beginning. */
+export function shortened(text: string, most: number, other: Shorten = cut): string {
+  if (text.length <= most) return text
+  return (KINDS.find(({ is }) => is.test(text))?.shorten ?? other)(text, most)
+}
+
+/** Shortens text to its beginning and an ellipsis. Never splits a character. */
+export function cut(text: string, most: number): string {
+  if (text.length <= most) return text
+  const characters = Array.from(text.slice(0, 2 * most + 2))
+  return characters.length <= most && text.length <= 2 * most + 2
+    ? text
+    : `${characters.slice(0, most - 1).join('')}…`
+}
+
+/** Shortens text to an ellipsis and its end. Never splits a character. */
+export function cutBefore(text: string, most: number): string {
+  if (text.length <= most) return text
+  const characters = Array.from(text.slice(-2 * most - 2))
+  return characters.length <= most && text.length <= 2 * most + 2
+    ? text
+    : `…${characters.slice(1 - most).join('')}`
+}
+
+/** The end, with as much of the beginning as fits. */
+function aroundEnd(text: string, end: string, most: number): string {
+  const room = most - Array.from(end).length
+  return room < 2 ? cutBefore(end, most) : `${cut(text.slice(0, -end.length || undefined), room)}${end}`
+}
+
+const lastStep = (path: string): string => /[/\\][^/\\]*[/\\]?$/.exec(path)?.[0] ?? path
+
+/** `https://bank.example…counts/4711`. A long host keeps its end: `…check.evil.example…/x`. */
+function url(text: string, most: number): string {
+  const [origin = '', authority = ''] = /^[^:]*:\/\/([^/?#\\\s]*)/.exec(text) ?? []
+  const host = authority.slice(authority.lastIndexOf('@') + 1)
+  const scheme = origin.slice(0, origin.length - authority.length)
+  const shown = host === authority ? origin : `${scheme}…@${host}`
+  const rest = text.slice(origin.length)
+  const path = Math.min(Array.from(rest).length, Math.max(PATH_END, most - shown.length))
+  if (shown.length + path <= most) return `${shown}${cutBefore(rest, path)}`
+  return `${cutBefore(host, most - path)}${cutBefore(rest, path)}`
+}
+
+/** The least room for the end of a path, in characters. */
+const PATH_END = 8
