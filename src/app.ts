@@ -19,7 +19,7 @@ import { openPlaces, type Places, tilesAddressOf } from './app/places.ts'
 import { startTiles, tilesOf, type TilesWriter } from './app/tiles.ts'
 import { startTilesWatch, type TilesWatch } from './app/tiles-watch.ts'
 import { tracingOf } from './app/tracing.ts'
-import { storeOfWholeLog } from './app/whole-log.ts'
+import { type EarlierRecords, storeOfWholeLog } from './app/whole-log.ts'
 import { startWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
 import { section } from './settings/section.ts'
 import type { Config } from './settings/settings.ts'
@@ -199,18 +199,10 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     threadUrl: (thread) => threadUrl(site(), thread),
     observe: (observation) => channel.publish(observation),
   })
-  const tilesWatch = startTilesWatch(deps, whole.tiles, { log, everyMs: parts.reportEveryMs })
-  const reports = startReports(deps, {
-    tiles: () => ({ unreadable: tilesWatch.trouble(), loss: tilesWatch.loss() }),
-    identity: own.log,
-    store: adapters.store,
-    refresh: () => own.adminKeys.refresh(),
-    log,
-    rolloutMs: config.policyRollout,
-    everyMs: parts.reportEveryMs,
-  })
+  const { tilesWatch, reports } = startWatches(deps, config, { ...adapters, own, parts, tiles: whole.tiles })
   const { watch } = reports
-  const evidence = startLog(deps, parts, { identity: own.log, watch, ...adapters })
+  const isBusy = (): boolean => Object.values(server.traffic().waiting).some((calls) => calls > 0)
+  const evidence = startLog(deps, parts, { identity: own.log, watch, isBusy, ...adapters })
   const webhooks = startWebhooks(deps, config, { settings: parts.webhooks, metrics, log, tracing })
   subscribe(channel, { ...evidence, reports, log })
   const { server, health } = serverOf(config, {
@@ -238,11 +230,34 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   return { ...adapters, deps, metrics, server, health, site, ...jobs }
 }
 
+/** Starts the look at tiles, and the reports of this instance, which have its results. */
+function startWatches(
+  deps: Deps,
+  config: Config,
+  of: { own: OwnSecrets; store: Store; tiles: EarlierRecords; parts: AppParts },
+): Pick<Gateway, 'reports' | 'tilesWatch'> {
+  const { log, reportEveryMs: everyMs } = of.parts
+  const tilesWatch = startTilesWatch(deps, of.tiles, { log, everyMs })
+  const reports = startReports(deps, {
+    tiles: () => ({ unreadable: tilesWatch.trouble(), loss: tilesWatch.loss() }),
+    identity: of.own.log,
+    store: of.store,
+    refresh: () => of.own.adminKeys.refresh(),
+    log,
+    rolloutMs: config.policyRollout,
+    everyMs,
+  })
+  return { tilesWatch, reports }
+}
+
 /** Starts the signer of evidence, and the writer of its tiles. */
 function startLog(
   deps: Deps,
   { log, checkpointEveryMs, tilesEveryMs }: AppParts,
-  { places, ...of }: { identity: LogIdentity; watch: LossWatch; places: Places | undefined },
+  {
+    places,
+    ...of
+  }: { identity: LogIdentity; watch: LossWatch; isBusy: () => boolean; places: Places | undefined },
 ): Pick<Gateway, 'checkpointer' | 'tiles'> {
   return {
     checkpointer: startCheckpoints(deps, of.identity, { log, watch: of.watch, everyMs: checkpointEveryMs }),

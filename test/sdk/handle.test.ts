@@ -125,7 +125,7 @@ describe('a handle', () => {
     expect(await gate.resume(edited, () => 'ran', { payload: { cents: 1 } })).toBe('ran')
   })
 
-  it('that is none is a TypeError that names the member', async () => {
+  it('with a wrong member is a TypeError that names the member', async () => {
     const { gate, asked } = gateBefore({})
     const handle = saved(await gate.propose('pay', {}, call))
     const before = asked.length

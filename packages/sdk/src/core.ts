@@ -20,7 +20,7 @@ import type { Decision, Json, Payload, ResolvedTool } from './types.ts'
 import { toPayload } from './values.ts'
 import { giveUp } from './withdraw.ts'
 
-/** What the calls of one gate share. */
+/** The settings and the state that the calls of one gate share. */
 export interface Core {
   readonly client: Client
   readonly freshAllows: FreshAllows

@@ -41,7 +41,7 @@ export interface ErrorFacts {
 }
 
 interface Row {
-  /** What the model may do. */
+  /** Advice for the model. */
   readonly advice?: string
   /** Whether the same call may run later. */
   readonly retryable?: boolean

@@ -131,7 +131,7 @@ const callFrom = (core: Core, handle: Handle, options: GuardOptions<Payload>): C
 /** The call of a handle, and its first step here. */
 function resumed(core: Core, handle: Handle, options: ResumeOptions) {
   const { thread_id } = handle
-  // whoever proposed a held call was told of it
+  // the process that proposed a held call has called `onPending`
   const told = thread_id === undefined ? {} : { onPending: () => undefined }
   const call = callFrom(core, handle, { ...options, ...told })
   const given = options.payload ?? handle.payload

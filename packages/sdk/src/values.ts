@@ -24,7 +24,7 @@ const isPlain = (value: unknown): boolean =>
 const PLAIN = 'pass a plain object'
 const BASE64 = 'refused: send it as text, base64 for instance'
 
-/** What reviewers see of each type, and what the function gets. The first row that fits counts. */
+/** The table of the page: for each type, its JSON. The first row that fits counts. */
 export const KINDS: readonly Kind[] = [
   {
     type: '`null`, `boolean`, `string`',
