@@ -10,16 +10,16 @@ import { type Channel, createChannel, depsOf, commitIds, randomSource } from './
 import { startCheckpoints } from './app/evidence.ts'
 import { type BundleLoaders, loaderOf, noteLoads, noteWithdrawal } from './app/policies.ts'
 import { healthOf } from './app/health.ts'
-import { type Reports, startReports } from './app/reports.ts'
+import type { Reports } from './app/reports.ts'
 import type { Snapshot } from './policy/language/snapshot.ts'
 import { type Sizes, startSizes } from './app/sizes.ts'
 import { siteOfServer, warnOfSite } from './app/site.ts'
 import { openExpectedStore } from './app/store.ts'
 import { openPlaces, type Places, tilesAddressOf } from './app/places.ts'
 import { startTiles, tilesOf, type TilesWriter } from './app/tiles.ts'
-import { startTilesWatch, type TilesWatch } from './app/tiles-watch.ts'
+import { startWatches, type TilesWatch } from './app/tiles-watch.ts'
 import { tracingOf } from './app/tracing.ts'
-import { type EarlierRecords, storeOfWholeLog } from './app/whole-log.ts'
+import { storeOfWholeLog } from './app/whole-log.ts'
 import { startWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
 import { section } from './settings/section.ts'
 import type { Config } from './settings/settings.ts'
@@ -199,7 +199,13 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     threadUrl: (thread) => threadUrl(site(), thread),
     observe: (observation) => channel.publish(observation),
   })
-  const { tilesWatch, reports } = startWatches(deps, config, { ...adapters, own, parts, tiles: whole.tiles })
+  const { tilesWatch, reports } = startWatches(deps, whole.tiles, {
+    own,
+    store: adapters.store,
+    log,
+    rolloutMs: config.policyRollout,
+    everyMs: parts.reportEveryMs,
+  })
   const { watch } = reports
   const isBusy = (): boolean => Object.values(server.traffic().waiting).some((calls) => calls > 0)
   const evidence = startLog(deps, parts, { identity: own.log, watch, isBusy, ...adapters })
@@ -228,26 +234,6 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     ...startJobs(deps, parts, { metrics, watch }),
   }
   return { ...adapters, deps, metrics, server, health, site, ...jobs }
-}
-
-/** Starts the look at tiles, and the reports of this instance, which have its results. */
-function startWatches(
-  deps: Deps,
-  config: Config,
-  of: { own: OwnSecrets; store: Store; tiles: EarlierRecords; parts: AppParts },
-): Pick<Gateway, 'reports' | 'tilesWatch'> {
-  const { log, reportEveryMs: everyMs } = of.parts
-  const tilesWatch = startTilesWatch(deps, of.tiles, { log, everyMs })
-  const reports = startReports(deps, {
-    tiles: () => ({ unreadable: tilesWatch.trouble(), loss: tilesWatch.loss() }),
-    identity: of.own.log,
-    store: of.store,
-    refresh: () => of.own.adminKeys.refresh(),
-    log,
-    rolloutMs: config.policyRollout,
-    everyMs,
-  })
-  return { tilesWatch, reports }
 }
 
 /** Starts the signer of evidence, and the writer of its tiles. */
