@@ -45,6 +45,7 @@ import { type FeedOptions, type LoadReport, openPolicyFeed, type PolicyFeed } fr
 import type { Store } from './store/store.ts'
 import { listenForOperators, type MetricsListener } from './telemetry/metrics-listener.ts'
 import { logEvidence } from './telemetry/log/log.ts'
+import type { Traffic } from './telemetry/count/gauges.ts'
 import type { Metrics, MetricSources } from './telemetry/count/metrics.ts'
 import { timerNotes } from './telemetry/log/timer-log.ts'
 import { NO_TRACING, noteEvidence, type Tracing } from './telemetry/tracing/tracing.ts'
@@ -199,16 +200,9 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     threadUrl: (thread) => threadUrl(site(), thread),
     observe: (observation) => channel.publish(observation),
   })
-  const { tilesWatch, reports } = startWatches(deps, whole.tiles, {
-    own,
-    store: adapters.store,
-    log,
-    rolloutMs: config.policyRollout,
-    everyMs: parts.reportEveryMs,
-  })
+  const { tilesWatch, reports } = startWatches(deps, whole.tiles, { own, config, parts, ...adapters })
   const { watch } = reports
-  const isBusy = (): boolean => Object.values(server.traffic().waiting).some((calls) => calls > 0)
-  const evidence = startLog(deps, parts, { identity: own.log, watch, isBusy, ...adapters })
+  const evidence = startLog(deps, parts, { identity: own.log, watch, traffic: asked.traffic, ...adapters })
   const webhooks = startWebhooks(deps, config, { settings: parts.webhooks, metrics, log, tracing })
   subscribe(channel, { ...evidence, reports, log })
   const { server, health } = serverOf(config, {
@@ -243,11 +237,12 @@ function startLog(
   {
     places,
     ...of
-  }: { identity: LogIdentity; watch: LossWatch; isBusy: () => boolean; places: Places | undefined },
+  }: { identity: LogIdentity; watch: LossWatch; traffic: () => Traffic; places: Places | undefined },
 ): Pick<Gateway, 'checkpointer' | 'tiles'> {
+  const isBusy = (): boolean => Object.values(of.traffic().waiting).some((calls) => calls > 0)
   return {
     checkpointer: startCheckpoints(deps, of.identity, { log, watch: of.watch, everyMs: checkpointEveryMs }),
-    tiles: startTiles(deps, places, { ...of, log, everyMs: tilesEveryMs }),
+    tiles: startTiles(deps, places, { ...of, isBusy, log, everyMs: tilesEveryMs }),
   }
 }
 
