@@ -8,6 +8,7 @@ export const LANES = [
   'policy',
   'reload',
   'memory',
+  'hook',
   'disk',
   'start',
   'store',

@@ -86,7 +86,7 @@ const isOnlySoak = (file) => textOf(file).startsWith('// @soak\n')
 const isLongerAtOnce = (file) =>
   /^import \{[^}]*\b(?:IS_SOAK|rounds)\b[^}]*\} from '[^']*\/runs\.ts'/m.test(textOf(file))
 
-/** The test files, each with what it has for the soak. */
+/** The test files, each with its soak settings. */
 function soakFiles() {
   return readdirSync(`${ROOT}/test`, { recursive: true, encoding: 'utf8' })
     .map((name) => `test/${name}`)

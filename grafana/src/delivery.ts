@@ -198,6 +198,7 @@ export const DELIVERY: Board = {
           limits: [120, 600],
           queries: [
             [most(gauge('tilesLag')), 'age'],
+            [most(gauge('tilesUnreadable'), 'reason'), 'unreadable: {{reason}}'],
             [most(gauge('tilesStopped'), 'reason'), 'stopped: {{reason}}'],
           ],
         },

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { leafHash } from '../domain/digest.ts'
-import { EMPTY_TREE, grown, rootOf } from '../domain/merkle.ts'
+import { EMPTY_TREE, grown, grownBySubtree, type MerkleTree, rootOf } from '../domain/merkle.ts'
+import { filesAfter } from '../gateway/core/record-files.ts'
 import { read, SYSTEM } from '../gateway/core/records.ts'
 import type { Config } from '../settings/settings.ts'
 import type { Store } from '../store/store.ts'
+import { WIDTH } from '../tiles/layout.ts'
 
 /**
  * Refuses a store that an operator does not expect: an empty one, or one without the records that a kept checkpoint
@@ -49,9 +51,12 @@ async function requireCovered(store: Store, { tenant, size, root }: Kept): Promi
 
 const PAGE = 500
 
-/** The root over the first records; undefined when some are missing. The store keeps one checkpoint an hour. */
+/**
+ * The root over the first records; undefined when some are missing. The store keeps one checkpoint an hour. It
+ * reads the entries of whole record files that left the store.
+ */
 async function rootAt(store: Store, tenant: string, size: number): Promise<string | undefined> {
-  let tree = EMPTY_TREE
+  let tree = await treeOfFiles(store, tenant, size)
   while (tree.size < size) {
     const events = await store.events(tenant, tree.size, Math.min(PAGE, size - tree.size))
     if (events.length === 0) return undefined
@@ -59,6 +64,17 @@ async function rootAt(store: Store, tenant: string, size: number): Promise<strin
     tree = grown(tree, leaves)
   }
   return rootOf(tree)
+}
+
+/** The tree over the record files up to a size. */
+async function treeOfFiles(store: Store, tenant: string, size: number): Promise<MerkleTree> {
+  let tree = EMPTY_TREE
+  for (;;) {
+    const page = await filesAfter(store, tenant, tree.size)
+    const whole = page.filter(({ last }) => last <= size)
+    for (const { root } of whole) tree = grownBySubtree(tree, root, WIDTH)
+    if (page.length === 0 || whole.length < page.length) return tree
+  }
 }
 
 const NOTE = /^countersign\/([^/\n]+)\/([^/\n]+)(?:\/\d+)?\n(\d+)\n([A-Za-z0-9+/]{43}=)$/gm

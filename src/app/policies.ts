@@ -1,9 +1,38 @@
 import type { Logger } from 'pino'
 import type { Config } from '../settings/config.ts'
 import type { LoadNotes } from '../gateway/admin/policy-load-queue.ts'
-import type { LoadReport, PolicyFeed } from '../policy/bundle/feed.ts'
+import type { FeedOptions, LoadReport, PolicyFeed } from '../policy/bundle/feed.ts'
+import { loadBundleInChild } from '../policy/bundle/host.ts'
+import type { LoadResult } from '../policy/bundle/load.ts'
+import type { BundleChild } from '../policy/bundle/start.ts'
 import { type Withdrawal, withdrawalText } from '../policy/language/snapshot.ts'
+import { createPayloadChecks } from '../policy/schema/payload.ts'
 import type { Metrics } from '../telemetry/count/metrics.ts'
+
+export interface BundleLoaders {
+  /** Loads the policy bundle. The default loads it in a child process. */
+  readonly loadPolicies?: (dir: string, texts?: Parameters<FeedOptions['load']>[1]) => Promise<LoadResult>
+  /** The child process of the first load, when it was started ahead. */
+  readonly bundleChild?: BundleChild
+}
+
+export function loaderOf(
+  { policies, policiesRevision: commit }: Pick<Config, 'policies' | 'policiesRevision'>,
+  { loadPolicies, bundleChild }: BundleLoaders,
+): FeedOptions['load'] {
+  const named = (result: LoadResult): LoadResult =>
+    result.ok && commit !== undefined
+      ? { ...result, snapshot: Object.assign(result.snapshot, { commit }) }
+      : result
+  if (loadPolicies) return async (_, texts) => named(await loadPolicies(policies, texts))
+  const checks = createPayloadChecks()
+  let started = bundleChild
+  return async (signal, texts) => {
+    const first = started
+    started = undefined
+    return named(await loadBundleInChild(policies, { checks, started: first, signal, texts }))
+  }
+}
 
 /** Listeners to loads of the bundle. */
 export interface LoadListeners {

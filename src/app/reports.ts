@@ -4,7 +4,13 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { LogIdentity } from '../gateway/jobs/checkpoints.ts'
-import { differenceOf, listInstances, reportInstance, retireInstance } from '../gateway/jobs/instances.ts'
+import {
+  differenceOf,
+  type Instance,
+  listInstances,
+  reportInstance,
+  retireInstance,
+} from '../gateway/jobs/instances.ts'
 import { createLossWatch, type LossWatch } from '../gateway/jobs/loss-watch.ts'
 import { packageVersion } from '../system/package.ts'
 
@@ -19,6 +25,8 @@ export interface ReportParts {
   readonly identity: LogIdentity
   /** The store itself, which is closed when it has lost records. */
   readonly store: Store
+  /** The records that this instance cannot read, and its answer to the question of a loss. */
+  readonly tiles: () => Pick<Instance, 'unreadable' | 'loss'>
   /** Called before each report. */
   readonly refresh: () => Promise<void>
   readonly log: Pick<Logger, 'error' | 'warn'>
@@ -36,7 +44,7 @@ const REMEDY =
  */
 export function startReports(
   deps: Deps,
-  { identity, store, refresh, log, rolloutMs, everyMs = EVERY_MS }: ReportParts,
+  { identity, store, tiles, refresh, log, rolloutMs, everyMs = EVERY_MS }: ReportParts,
 ): Reports {
   const instance = {
     id: randomBytes(9).toString('base64url'),
@@ -44,20 +52,23 @@ export function startReports(
     version: packageVersion(),
     startedAt: deps.store.now(),
   }
-  const watch = createLossWatch(deps, {
-    log: identity.name,
-    instance: instance.id,
-    onLost: (reason) => {
-      log.error({ reason }, `the store has lost records of this gateway: ${REMEDY}`)
-      void store.close()
+  const watch = createLossWatch(
+    { store },
+    {
+      log: identity.name,
+      instance: instance.id,
+      onLost: (reason) => {
+        log.error({ reason }, `the store has lost records of this gateway: ${REMEDY}`)
+        void store.close()
+      },
     },
-  })
+  )
   const sayOdd = oddSayer(deps, { id: instance.id, rolloutMs, log })
   let reported = false
   const write = async (): Promise<void> => {
     await watch.check()
     await refresh()
-    watch.reported(await reportInstance(deps, instance))
+    watch.reported(await reportInstance(deps, { ...instance, ...tiles() }))
     reported = true
     await sayOdd()
   }

@@ -88,6 +88,9 @@ export const InstancesView = Type.Object({
           description: 'What a newer directory takes away while its bundle does not load, as one line.',
         }),
       ),
+      tiles_unreadable: Type.Optional(
+        Type.String({ description: 'The tiles that it cannot read, and since when, as one line.' }),
+      ),
       load_ok: Type.Boolean({ description: 'Whether its last load succeeded.' }),
       load: Type.Union([Type.Literal('loading'), Type.Literal('loaded'), Type.Literal('failed')], {
         description: 'Its last load; `loading` before the end of the first.',

@@ -62,6 +62,34 @@ export const LogStarted = Type.Object({
 })
 export type LogStarted = Static<typeof LogStarted>
 
+export const LossRequest = Type.Object(
+  {
+    ...LogRequest.properties,
+    before: Type.Integer({
+      minimum: 257,
+      description: 'The first record after the lost ones. Only files of whole 256 records get lost.',
+    }),
+    preview: Type.Optional(
+      Type.Boolean({ description: 'True to ask every gateway what it cannot read, and to change nothing.' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type LossRequest = Static<typeof LossRequest>
+
+export const LossView = Type.Object({
+  waiting: Type.Array(Type.String(), { description: 'Hosts of gateways that have not answered yet.' }),
+  lost: Type.Array(
+    Type.Object({
+      from: Type.Integer({ description: 'Number of the first lost record.' }),
+      to: Type.Integer({ description: 'Number of the last lost record.' }),
+      until: Type.String({ format: 'date-time', description: 'Time of the last lost record.' }),
+    }),
+    { description: 'What no gateway can read; empty while one has not answered.' },
+  ),
+})
+export type LossView = Static<typeof LossView>
+
 export const VerifierKeys = Type.Object({
   origin: Type.String({ description: 'Common beginning of the origins of all tenants.' }),
   keys: Type.Array(

@@ -26,6 +26,7 @@ export const ERRORS = {
   too_many_freezes: { status: 409, title: 'The tenant has too many frozen names' },
   too_many_legal_holds: { status: 409, title: 'The tenant has too many legal holds' },
   under_legal_hold: { status: 409, title: 'A legal hold keeps this data' },
+  not_lost: { status: 409, title: 'The records are not lost' },
   too_many_comments: { status: 409, title: 'The thread has too many comments' },
   vote_alone: { status: 409, title: 'A call of critical risk needs a vote of its own' },
   displayed_required: { status: 409, title: 'The call was not displayed whole' },

@@ -1,5 +1,5 @@
 /**
- * Webhooks on the wire: bodies of deliveries, and the management of destinations (docs/webhooks.md). Loaded only to
+ * Webhooks on the wire: bodies of deliveries, and the management of webhooks (docs/webhooks.md). Loaded only to
  * generate schemas/openapi.json.
  */
 import { Type, type Static } from 'typebox'

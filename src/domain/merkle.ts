@@ -25,6 +25,11 @@ export function grown({ size, frontier }: MerkleTree, leaves: readonly string[])
   return { size: count, frontier: subtrees }
 }
 
+/** The tree with one more subtree of `width` leaves, given as its hash. The size is a multiple of the width. */
+export function grownBySubtree({ size, frontier }: MerkleTree, root: string, width: number): MerkleTree {
+  return { size: size + width, frontier: grown({ size: size / width, frontier }, [root]).frontier }
+}
+
 /** The Merkle tree hash of all leaves; for an empty tree, the hash of the empty string. */
 export function rootOf({ frontier }: MerkleTree): string {
   if (frontier.length === 0) return sha256('')

@@ -8,6 +8,8 @@ export interface ExportLine {
   readonly leaf: string
   /** The number in the line. */
   readonly number?: number
+  /** The hash over the record file of a record that is lost. */
+  readonly lost?: string
   /** The disclosures in the line, of whatever shape. */
   readonly disclosures?: JsonValue
   /** The record; absent unless its text is in RFC 8785 form. */
@@ -21,9 +23,16 @@ export interface ExportLine {
 /** A line of an export, which ends with the stored text of the record. */
 const LINE = /^\{"number":([1-9][0-9]{0,14}),"leaf_hash":"([0-9a-f]{64})","record":(\{.*\})\}$/s
 
+/** A line of a record whose record file is lost, with the hash over the file. */
+const LOST = /^\{"number":([1-9][0-9]{0,14}),"lost":"([0-9a-f]{64})"\}$/
+/** Records of a record file: a full bundle of the tiles. */
+export const FILE_RECORDS = 256
+
 export function readExportLine(line: Buffer): ExportLine {
   if (!isUtf8(line)) return { leaf: leafHash(''), faults: [notUtf8(line)] }
   const whole = line.toString('utf8')
+  const [, lostNumber, lost] = LOST.exec(whole) ?? []
+  if (lost !== undefined) return { leaf: '', number: Number(lostNumber), lost, faults: [] }
   const { disclosures, plain } = withoutDisclosures(whole)
   const [, number, hash, text] = LINE.exec(plain) ?? []
   if (text === undefined) return { leaf: leafHash(whole), faults: [noLine(whole)] }

@@ -2,9 +2,9 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import { leafHash } from '../domain/digest.ts'
 import { readLogProof, writeLogProof } from '../domain/log-proof.ts'
 import { type LeafPlace, pathRanges, rootOfPath } from '../domain/merkle-path.ts'
-import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'
+import { EMPTY_TREE, grown, grownBySubtree, type MerkleTree, rootOf } from '../domain/merkle.ts'
 import { linesOf, LongLine } from '../system/lines.ts'
-import { readExportLine, recordIn } from './export-line.ts'
+import { FILE_RECORDS, readExportLine, recordIn } from './export-line.ts'
 import { openByAny } from './keys.ts'
 import { LONGEST_LINE_BYTES } from './verify.ts'
 
@@ -77,7 +77,15 @@ async function read(source: AsyncIterable<Uint8Array>, place: LeafPlace): Promis
     const index = whole.size
     if (index === place.size) break
     if (bytes.length === 0) continue
-    const { leaf, text } = readExportLine(bytes)
+    const { leaf, text, lost, number = 0 } = readExportLine(bytes)
+    if (lost !== undefined) {
+      if (number !== index + 1) continue
+      const file = { start: index, end: index + FILE_RECORDS }
+      whole = grownBySubtree(whole, lost, FILE_RECORDS)
+      const part = beside.find(({ start, end }) => start <= file.start && file.end <= end)
+      if (part) part.tree = grownBySubtree(part.tree, lost, FILE_RECORDS)
+      continue
+    }
     whole = grown(whole, [leaf])
     if (index === place.index) record = text
     const part = beside.find(({ start, end }) => start <= index && index < end)

@@ -1,10 +1,11 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { type Checkpoint, readVerifierKey } from '../domain/checkpoint.ts'
 import { isDisclosures } from '../domain/disclosure.ts'
-import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'
+import { EMPTY_TREE, grown, grownBySubtree, type MerkleTree, rootOf } from '../domain/merkle.ts'
 import { linesOf, LongLine } from '../system/lines.ts'
 import { DisclosureCheck, type DisclosureCounts } from './disclosure-check.ts'
-import { type ExportLine, readExportLine } from './export-line.ts'
+import { type ExportLine, FILE_RECORDS, readExportLine } from './export-line.ts'
+import { type AcceptedLoss, LossCheck } from './loss-check.ts'
 import { openByAny, tenantOf, unsigned } from './keys.ts'
 import type { VerifiedState } from './state.ts'
 import { OUT_OF_ORDER_MS, Replay, type Story } from './replay.ts'
@@ -68,6 +69,8 @@ export interface Verdict {
   readonly unsigned: number
   /** The commitments of the records, and what the export holds of their disclosures. */
   readonly disclosures: DisclosureCounts
+  /** Records that are lost, and who accepted that. */
+  readonly lost: readonly AcceptedLoss[]
   /** True when every record was readable, in its place, and replayed. */
   readonly whole: boolean
   /** The state after the replayed records. */
@@ -76,7 +79,7 @@ export interface Verdict {
 
 export interface Verified {
   readonly verdict: Verdict
-  /** The state after the last record; absent when a property fails. */
+  /** The state after the last record; absent when a property fails, or records are lost. */
   readonly state?: VerifiedState
 }
 
@@ -106,7 +109,8 @@ export async function verifyAfter(source: AsyncIterable<Uint8Array>, proofs: Pro
     check.longLine()
   }
   const verdict = check.end()
-  return verdict.faults.length > 0 ? { verdict } : { verdict, state: check.state() }
+  // after a lost record, no later run could continue the replay
+  return verdict.faults.length > 0 || !verdict.whole ? { verdict } : { verdict, state: check.state() }
 }
 
 /** The state before the first record. */
@@ -138,6 +142,7 @@ class EvidenceCheck {
   #number: number
   #signed: Checkpoint | undefined
   readonly #disclosures = new DisclosureCheck()
+  readonly #lost = new LossCheck()
   /** The latest time of a record, ms since 1970. */
   #latest: number
 
@@ -197,12 +202,30 @@ class EvidenceCheck {
     this.#line += 1
     if (bytes.length === 0) return
     const line = readExportLine(bytes)
+    if (line.lost !== undefined) return this.#lose(line.number ?? 0, line.lost)
     const due = this.#tree.size + 1
     this.#look(line, due)
     for (const hash of this.#receipts.get(due) ?? [])
       if (hash !== line.leaf) this.#fault('inclusion', `record ${due} does not match its receipt`)
     this.#tree = grown(this.#tree, [line.leaf])
     this.#compare()
+  }
+
+  /** Takes a record that is lost. The first of a record file adds its hash to the tree. */
+  #lose(number: number, root: string): void {
+    const { size } = this.#tree
+    this.#isWhole = false
+    if (this.#receipts.has(number))
+      this.#fault('inclusion', `record ${number}, for which a receipt exists, is lost`)
+    if (number % FILE_RECORDS !== 0 && this.#signedAt.has(number))
+      this.#fault('inclusion', `the checkpoint of ${number} records ends inside of lost ones: leave it out`)
+    if (number === size + 1 && size % FILE_RECORDS === 0) {
+      this.#lost.add(number, root)
+      this.#tree = grownBySubtree(this.#tree, root, FILE_RECORDS)
+      this.#compare()
+    } else if (number !== this.#number + 1 || number > size)
+      this.#fault('completeness', `lost record ${number} is in the place of record ${size + 1}`)
+    this.#number = number
   }
 
   longLine(): void {
@@ -221,6 +244,7 @@ class EvidenceCheck {
         this.#fault('inclusion', `record ${number}, for which a receipt exists, is missing`)
     const { counts, faults } = this.#disclosures.end()
     for (const fault of faults) this.#fault('completeness', fault)
+    for (const fault of this.#lost.faults()) this.#fault('completeness', fault)
     const missing = this.#isWhole ? this.#replay.end() : undefined
     if (missing !== undefined) this.#fault('completeness', missing)
     this.#lookAtTime()
@@ -232,6 +256,7 @@ class EvidenceCheck {
       ...(signed && { signed }),
       unsigned: records - (signed?.size ?? 0),
       disclosures: counts,
+      lost: this.#lost.accepted(),
       whole: this.#isWhole,
       story: this.#replay.story(),
     }
@@ -312,6 +337,7 @@ class EvidenceCheck {
   ): void {
     const broken = this.#disclosures.take(number, record, disclosures)
     if (broken !== undefined) this.#fault('integrity', `${name} ${broken}`)
+    this.#lost.take(number, record)
     const members = isDisclosures(disclosures) && broken === undefined ? disclosures.members : undefined
     if (this.#isWhole) this.#live(name, record, members)
   }

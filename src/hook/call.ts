@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path'
 import { type JsonObject, type JsonValue, isObject } from '../contract/json.ts'
 import { LIMITS } from '../contract/limits.ts'
 import { parseStrictJson } from '../contract/strict-json.ts'
-import { NotExecuted, sha256 } from '@countersign/sdk'
+import { InvalidPayload, type NotExecuted, sha256 } from '@countersign/sdk'
 import type { Harness } from './harness.ts'
 
 /** A call that a harness is about to make. */
@@ -54,5 +54,5 @@ async function taskOf(harness: string, session: string): Promise<string> {
 }
 
 function refused(why: string, cause?: unknown): NotExecuted {
-  return new NotExecuted('invalid_payload', why, { cause })
+  return new InvalidPayload(why, { cause })
 }

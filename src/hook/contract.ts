@@ -1,5 +1,5 @@
 import { withRetry } from '@countersign/sdk/runtime'
-import { type Client, NotExecuted, type ResolvedTool } from '@countersign/sdk'
+import { type Client, type ResolvedTool, UnknownTool } from '@countersign/sdk'
 import type { HarnessName } from './harness.ts'
 
 export interface Asked {
@@ -27,17 +27,13 @@ export async function contractOf(client: Client, asked: Asked): Promise<Found> {
   const { tools } = await withRetry(() => client.resolve([], { signal }), { signal })
   const [found, ...others] = tools.filter((one) => isNamed(one, harness, tool))
   if (others.length > 0)
-    throw new NotExecuted(
-      'unknown_tool',
-      `more than one contract matches \`${tool}\`: give the servers different names`,
-    )
+    throw new UnknownTool(`more than one contract matches \`${tool}\`: give the servers different names`)
   if (found !== undefined) return { name: found.name, contract: found }
   const spelled = prefix + tool
   const contract = tools.find(({ name }) => name === spelled)
   const source = contract?.source
   if (source === undefined) return { name: spelled, contract }
-  throw new NotExecuted(
-    'unknown_tool',
+  throw new UnknownTool(
     `the contract \`${spelled}\` was made for \`${source.name}\` of the MCP server \`${source.server}\`, and not for this tool`,
   )
 }

@@ -1,4 +1,4 @@
-import { NotExecuted } from '@countersign/sdk'
+import { Aborted, InvalidPayload } from '@countersign/sdk'
 
 /**
  * Reads the whole input of a hook. Bytes beyond the limit are read and dropped. A harness that cannot write reports a
@@ -21,15 +21,13 @@ async function readAll(source: AsyncIterable<Uint8Array>, mostBytes: number): Pr
     length += part.length
     if (length <= mostBytes) parts.push(part)
   }
-  if (length > mostBytes)
-    throw new NotExecuted('invalid_payload', `the input is longer than ${mostBytes} bytes`)
+  if (length > mostBytes) throw new InvalidPayload(`the input is longer than ${mostBytes} bytes`)
   return Buffer.concat(parts)
 }
 
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    const abort = (): void =>
-      reject(new NotExecuted('aborted', 'the input did not end', { cause: signal.reason }))
+    const abort = (): void => reject(new Aborted('the input did not end', { cause: signal.reason }))
     if (signal.aborted) abort()
     else signal.addEventListener('abort', abort, { once: true })
   })

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { type Gate, NotExecuted, type ResolvedTool } from '@countersign/sdk'
+import { type Gate, InvalidPayload, NotExecuted, type ResolvedTool } from '@countersign/sdk'
 import { type CallIds, isUndecided, leaveWaiting, withdrawLeft } from '@countersign/sdk/runtime'
 import { isObject, type JsonObject } from '../contract/json.ts'
 import type { HeldCall } from './call.ts'
@@ -37,7 +37,14 @@ export async function permit(parts: PermitParts, call: HeldCall): Promise<void> 
   const { gate, callIds, harness, prefix, maxWaitMs, signal, note } = parts
   const { task, tool, input } = call
   const callId = await callIds.take({ task, name: prefix + tool, input })
-  const options = { callId: callId.id, taskId: task, maxWaitMs, signal, workflow_name: harness }
+  const options = {
+    callId: callId.id,
+    taskId: task,
+    maxWaitMs,
+    signal,
+    graceSeconds: Infinity,
+    workflow_name: harness,
+  }
   try {
     const { name, contract } = await contractOf(gate.client, { harness, tool, prefix, signal })
     const bound = await boundTo(call, harness, contract)
@@ -109,7 +116,7 @@ async function boundTo(
   const files = await read(READING_MS)
   const checkFiles = async (): Promise<void> => {
     const path = changedFile(files, await read(SECOND_READING_MS))
-    if (path !== undefined) throw new NotExecuted('invalid_payload', `${path} changed since it was asked`)
+    if (path !== undefined) throw new InvalidPayload(`${path} changed since it was asked`)
   }
   return { payload: { ...input, ...place, files }, isUnbound: false, checkFiles }
 }
@@ -124,4 +131,4 @@ function commandIn({ command }: JsonObject): string | undefined {
   return command.map((one) => `'${one.replaceAll("'", `'\\''`)}'`).join(' ')
 }
 
-const refused = (why: string): NotExecuted => new NotExecuted('invalid_payload', why)
+const refused = (why: string): NotExecuted => new InvalidPayload(why)

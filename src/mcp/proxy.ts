@@ -1,5 +1,12 @@
 import type { JsonObject } from '../contract/json.ts'
-import { type Gate, type GuardOptions, NotExecuted, type Payload } from '@countersign/sdk'
+import {
+  type Gate,
+  type GuardOptions,
+  InvalidPayload,
+  NotExecuted,
+  type Payload,
+  Withdrawn,
+} from '@countersign/sdk'
 import {
   type CallId,
   type CallIds,
@@ -199,7 +206,7 @@ function refuse({ toClient, toServer, note }: State, refusal: Refusal): void {
 }
 
 function misfit(id: Id, why: string): JsonObject {
-  const refused = new NotExecuted('invalid_payload', why)
+  const refused = new InvalidPayload(why)
   return failureMessage(id, refusalText(refused), refusalFacts(refused))
 }
 
@@ -253,6 +260,7 @@ async function guarded(proxy: State, one: UnderWay): Promise<Uint8Array | undefi
     callId: callId.id,
     maxWaitMs: proxy.patience.waitMs(),
     signal: one.abort.signal,
+    graceSeconds: Infinity,
     onPending: ({ thread_id }) => {
       callId.hold(thread_id)
       progress.begin(`waiting for people to decide, thread ${thread_id ?? ''}`)
@@ -287,7 +295,7 @@ function contractOf({ contracts }: State, { asked, abort: { signal } }: UnderWay
 async function changeOf(proxy: State, one: UnderWay): Promise<NotExecuted | undefined> {
   try {
     if ((await contractOf(proxy, one)) === one.tool) return undefined
-    return new NotExecuted('unknown_tool', `the contract of \`${one.asked.name}\` has changed: call it again`)
+    return new Withdrawn(`the contract of \`${one.asked.name}\` has changed`)
   } catch (error) {
     return error as NotExecuted
   }

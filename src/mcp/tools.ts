@@ -1,5 +1,5 @@
 import { type JsonObject, type JsonValue, isObject } from '../contract/json.ts'
-import { type Client, NotExecuted, type ResolvedTool } from '@countersign/sdk'
+import { type Client, type NotExecuted, type ResolvedTool, StillPending, UnknownTool } from '@countersign/sdk'
 import { messageOf, orAborted, withRetry } from '@countersign/sdk/runtime'
 import { createListing, type List, type Listed, type Listing, type Tools } from './listing.ts'
 import { type Id, objectIn } from './message.ts'
@@ -105,11 +105,11 @@ async function contractOf(state: State, name: string, about: About): Promise<str
   const tools = await wholeList(state, name, about)
   const contract = await contractFor(state, name, about.signal)
   if (contract === undefined)
-    throw new NotExecuted('unknown_tool', `the gateway does not let this agent use ${state.prefix}${name}`)
+    throw new UnknownTool(`the gateway does not let this agent use ${state.prefix}${name}`)
   const why = objectionTo(name, contract, tools)
   if (why === undefined) return contract.name
   report(state, { name, digest: tools.of(name)?.digest, why })
-  throw new NotExecuted('unknown_tool', why)
+  throw new UnknownTool(why)
 }
 
 /**
@@ -141,7 +141,7 @@ function notListed({ server, note }: State, name: string, failed: Error): NotExe
   const why = `the MCP server \`${server}\` did not list its tools: ${failed.message}`
   note(`${why}; the call of \`${name}\` is refused`)
   const advice = `Without the list, no contract can be trusted to be the contract of \`${name}\`: the operator of the server must make it answer \`tools/list\``
-  return new NotExecuted(failed instanceof Late ? 'timeout' : 'unknown_tool', `${why}. ${advice}`)
+  return new (failed instanceof Late ? StillPending : UnknownTool)(`${why}. ${advice}`)
 }
 
 /** Requests all pages from the server. Rejects when a page does not arrive in time. */
@@ -179,10 +179,7 @@ async function contractFor(
       ({ source }) => source?.server === state.server && source.name === name,
     )
     if (others.length > 0)
-      throw new NotExecuted(
-        'unknown_tool',
-        `two contracts name \`${name}\` of server \`${state.server}\` as their source`,
-      )
+      throw new UnknownTool(`two contracts name \`${name}\` of server \`${state.server}\` as their source`)
     if (found !== undefined) return found
     const spelled = tools.find((one) => one.name === state.prefix + name)
     if (spelled !== undefined && spelled.source === undefined) return spelled
@@ -196,8 +193,7 @@ function ofAnother(
   name: string,
   source: NonNullable<ResolvedTool['source']>,
 ): NotExecuted {
-  return new NotExecuted(
-    'unknown_tool',
+  return new UnknownTool(
     `the contract is for \`${source.name}\` of server \`${source.server}\`, not for \`${name}\` of server \`${server}\`. Import the tool, or name the server with --server`,
   )
 }

@@ -2,7 +2,7 @@ import { type ErrorCode, ERRORS } from '../contract/errors.ts'
 import { SIGN_IN_PROBLEMS, type SignInProblem } from '../contract/sign-in-problems.ts'
 import { RISKS, VERDICTS } from '../domain/decision.ts'
 import { BUDGET_NAMES } from '../domain/budget.ts'
-import { STOPS } from '../tiles/stops.ts'
+import { STOPS, UNREADABLE } from '../tiles/stops.ts'
 
 /** Label values of the metrics. Every set is closed, or the metric's `atMost` limits it. */
 
@@ -47,8 +47,10 @@ export const BUDGETS_AND_DISK = [...BUDGET_NAMES, 'disk'] as const
 
 /** Reasons for which the tiles of a tenant stop. */
 export const TILES_STOPS = STOPS
+/** Why records that left the store cannot be read: their place is away, or has others. */
+export const TILES_UNREADABLE = UNREADABLE
 
-/** Ends of connections beyond a bound (docs/operations.md#budgets). */
+/** Ends of connections beyond a bound (docs/capacity.md#budgets). */
 export const SHED_CONNECTIONS = ['ended', 'refused'] as const
 export type ShedConnection = (typeof SHED_CONNECTIONS)[number]
 

@@ -10,6 +10,7 @@ import {
   STATUSES,
   STORE_OPERATIONS,
   TILES_STOPS,
+  TILES_UNREADABLE,
 } from './labels.ts'
 import { REQUEST_KINDS } from '../contract/operation.ts'
 import type { MetricSpec } from './metric-spec.ts'
@@ -219,7 +220,7 @@ export const STORE_METRICS = {
     kind: 'gauge',
     name: 'countersign_store_growth_bytes',
     unit: 'bytes per day',
-    help: 'Daily growth of each kind of data between the last two measurements; after the first measurement, only of evidence. Negative when more is deleted than written. The same on every instance.',
+    help: 'Daily growth of each kind of data between the last two measurements. The first is a minute after the first start, and knows only the growth of evidence that stays. Negative when more is deleted than written. The same on every instance.',
     labels: { kind: KINDS },
     atMost: 32,
   },
@@ -265,6 +266,13 @@ export const STORE_METRICS = {
     help: 'Age of the oldest signed record that is not in tiles; 0 if all are, or without tiles. Up to a minute is normal.',
     labels: {},
   },
+  tilesUnreadable: {
+    kind: 'gauge',
+    name: 'countersign_tiles_unreadable_seconds',
+    unit: 'seconds',
+    help: 'Time since which this instance cannot read records that left the store, by reason; 0 if it can. Decisions continue.',
+    labels: { reason: TILES_UNREADABLE },
+  },
   tilesStopped: {
     kind: 'gauge',
     name: 'countersign_tiles_stopped',
@@ -302,21 +310,21 @@ export const WEBHOOK_METRICS = {
     kind: 'gauge',
     name: 'countersign_webhook_deliveries_waiting',
     unit: 'deliveries',
-    help: 'Deliveries that have not succeeded yet, including those of paused destinations. The same on every instance.',
+    help: 'Deliveries that have not succeeded yet, including those of paused webhooks. The same on every instance.',
     labels: {},
   },
   webhooksOverdue: {
     kind: 'gauge',
     name: 'countersign_webhook_overdue_seconds',
     unit: 'seconds',
-    help: 'Delay of the most overdue delivery; 0 if no delivery is due. Paused destinations are not included. The same on every instance.',
+    help: 'Delay of the most overdue delivery; 0 if no delivery is due. Paused webhooks are not included. The same on every instance.',
     labels: {},
   },
   webhooksPaused: {
     kind: 'gauge',
-    name: 'countersign_webhook_destinations_paused',
+    name: 'countersign_webhooks_paused',
     unit: 'destinations',
-    help: 'Destinations that receive no deliveries, by reason. The same on every instance.',
+    help: 'Webhooks that receive no deliveries, by reason. The same on every instance.',
     labels: { reason: ['admin', 'failing', 'gone'] },
   },
 } as const satisfies Record<string, MetricSpec>

@@ -13,7 +13,10 @@ import { isServiceLink, suggestFlag, suggestion, unknownVariables } from './unkn
 
 export { type Config, ConfigError } from './settings.ts'
 
-/** Reads flags > environment > countersign.yaml > defaults (docs/operations.md). Only this file reads process.env. */
+/**
+ * Reads flags > environment > countersign.yaml > defaults (docs/reference/settings.md). Only this file reads
+ * process.env.
+ */
 
 export type Origin = 'flag' | 'environment' | 'file' | 'default'
 
@@ -309,7 +312,7 @@ export function stateHome(env: Readonly<Record<string, string | undefined>> = pr
   return isAbsolute(named) ? named : join(homedir(), '.local', 'state')
 }
 
-/** Returns the variables that name a proxy. The gateway ignores them (docs/operations.md). */
+/** Returns the variables that name a proxy. The gateway ignores them (docs/reference/settings.md). */
 export function proxyVariables(env: Readonly<Record<string, string | undefined>> = process.env): string[] {
   return Object.keys(env)
     .filter((name) => /^(?:https?|all)_proxy$/i.test(name) && env[name])

@@ -1,7 +1,7 @@
 /**
  * Every setting as a row: the parser of its text, its default, whether it is a secret, and the condition of its effect.
  * `Config`, flags, variables, the file, `countersign config` and the doctor derive from it. A test compares the rows
- * with the table in docs/operations.md.
+ * with the table in docs/reference/settings.md.
  */
 import { LIMITS } from '../contract/limits.ts'
 import { type Budget, BUDGETS, type Budgets } from '../domain/budget.ts'

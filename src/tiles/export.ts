@@ -8,7 +8,8 @@ const AHEAD = 8
 
 /**
  * Yields the records of a log from number `after` + 1 to `size` as lines of an export (docs/evidence.md), one bundle
- * after another. The hash of a line comes from the tile, so that a reader compares it with the record.
+ * after another. The hash of a line comes from the tile, so that a reader compares it with the record. Lines of a lost
+ * bundle have the hash over it.
  *
  * @throws BadTile
  */
@@ -16,7 +17,7 @@ export async function* exportLines(place: Place, size: number, after = 0): Async
   const waiting: Promise<Buffer>[] = []
   for (let index = Math.floor(after / WIDTH); ; index++) {
     if (index * WIDTH < size) {
-      const lines = linesOf(place, { index, width: Math.min(WIDTH, size - index * WIDTH) }, after)
+      const lines = linesOf(place, size, { index, width: Math.min(WIDTH, size - index * WIDTH) }, after)
       // its turn reports a failure
       lines.catch(() => undefined)
       waiting.push(lines)
@@ -28,10 +29,18 @@ export async function* exportLines(place: Place, size: number, after = 0): Async
   }
 }
 
-async function linesOf(place: Place, part: Part, after: number): Promise<Buffer> {
-  const records = await readRecords(place, part)
-  const hashes = await readHashes(place, 0, part)
+async function linesOf(place: Place, size: number, part: Part, after: number): Promise<Buffer> {
   const before = part.index * WIDTH
+  const records = await readRecords(place, part).catch((error: unknown) => {
+    if (error instanceof BadTile && part.width === WIDTH) return undefined
+    throw error
+  })
+  if (records === undefined) {
+    const root = await hashOfRange(place, { start: before, end: before + WIDTH }, size)
+    const lost = Array.from({ length: WIDTH }, (_, i) => `{"number":${before + i + 1},"lost":"${root}"}\n`)
+    return Buffer.from(lost.slice(Math.max(0, after - before)).join(''))
+  }
+  const hashes = await readHashes(place, 0, part)
   const lines = records.map((record, i) => lineOf(before + i + 1, hashes[i] ?? '', record))
   return Buffer.concat(lines.slice(Math.max(0, after - before)))
 }

@@ -86,27 +86,32 @@ export function wholeBundles({ size, levels }: RightEdge): RightEdge {
   return { size: size - (size % WIDTH), levels: levels.map((hashes, level) => (level === 0 ? [] : hashes)) }
 }
 
-/** Adds leaves. Returns the new edge, and the tiles that became full, each after those below it. */
+/**
+ * Adds hashes of a level: leaves, or full tiles below it whose files are lost. Returns the new edge, and the tiles that
+ * became full, each after those below it.
+ */
 export function grow(
   edge: RightEdge,
-  leaves: readonly string[],
+  hashes: readonly string[],
+  level = 0,
 ): { readonly edge: RightEdge; readonly full: readonly Tile[] } {
   const levels = edge.levels.map((hashes) => [...hashes])
   const full: Tile[] = []
   let { size } = edge
-  for (const leaf of leaves) {
-    size += 1
-    let hash = leaf
-    for (let level = 0; ; level++) {
-      const hashes = (levels[level] ??= [])
+  for (const added of hashes) {
+    size += spanOf(level)
+    let hash = added
+    for (let at = level; ; at++) {
+      while (levels.length <= at) levels.push([])
+      const hashes = (levels[at] ??= [])
       hashes.push(hash)
       if (hashes.length < WIDTH) break
       full.push({
-        path: pathOf(level, { index: hashesOf(level + 1, size) - 1, width: WIDTH }),
+        path: pathOf(at, { index: hashesOf(at + 1, size) - 1, width: WIDTH }),
         hashes: [...hashes],
       })
       hash = rootOf(grown(EMPTY_TREE, hashes))
-      levels[level] = []
+      levels[at] = []
     }
   }
   return { edge: { size, levels }, full }

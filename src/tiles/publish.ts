@@ -18,8 +18,11 @@ import { leafOf, openNote, type PlacedNote, readEdge, readNote, readRecords } fr
 import { TilesStopped } from './stops.ts'
 import { BadTile, createContent, type Place, PlaceUnavailable, requireContent } from './place.ts'
 
+/** Records, or the hash over a bundle whose loss was accepted. */
+export type Chunk = readonly Buffer[] | string
+
 /** The records of a log in order, in chunks. */
-export type ReadRecords = (after: number) => AsyncIterable<readonly Buffer[]>
+export type ReadRecords = (after: number) => AsyncIterable<Chunk>
 
 /** A log in the store, and its place. One caller has this log at a time. */
 export interface Publication {
@@ -31,6 +34,8 @@ export interface Publication {
   readonly newest: number
   /** The number of records that left the store. Only the place has them. */
   readonly removed: number
+  /** True when a part of them is lost for good. The log is then written again where the place lacks its end. */
+  readonly isLossAccepted: boolean
   /** The checkpoint to publish next for a place of this size, with its note. It may be older than the newest. */
   next(size: number): Promise<Published & { readonly root: string }>
   readonly records: ReadRecords
@@ -79,7 +84,13 @@ interface PlaceState {
 }
 
 /** Reads the checkpoint of the place, and its right edge, which must give the signed root. */
-async function readPlace({ place, verifier, published, newest }: Publication): Promise<PlaceState> {
+async function readPlace({
+  place,
+  verifier,
+  published,
+  newest,
+  isLossAccepted,
+}: Publication): Promise<PlaceState> {
   const found = await readNote(place)
   requireKept(place, published, found?.note)
   if (found === undefined) return { edge: EMPTY_EDGE }
@@ -91,12 +102,16 @@ async function readPlace({ place, verifier, published, newest }: Publication): P
       'store_behind',
       `${place.name} has ${size} records, but the store has signed only ${newest}`,
     )
-  return { edge: await readEdge(place, checkpoint), found }
+  const edge = await readEdge(place, checkpoint).catch((error: unknown) => {
+    if (isLossAccepted && published === undefined && error instanceof BadTile) return EMPTY_EDGE
+    throw error
+  })
+  return { edge, found }
 }
 
 /** Requires the records that the store has no longer: the address of the settings may be another one now. */
-function requireRemoved({ place, removed }: Publication, { size }: RightEdge): void {
-  if (size >= removed) return
+function requireRemoved({ place, removed, isLossAccepted }: Publication, { size }: RightEdge): void {
+  if (size >= removed || isLossAccepted) return
   const what = `${place.name} has ${size} records, and the store has only those after ${removed}`
   throw new TilesStopped('place_behind', `${what}: copy the files of the earlier place there first`)
 }
@@ -121,6 +136,10 @@ interface Next extends Published {
   readonly root: string
   readonly after: RightEdge
   readonly full: readonly FullTile[]
+  /** The records, if they fit in memory: each is then read once. */
+  readonly chunks: readonly Chunk[] | undefined
+  /** The hashes of lost bundles, by their index. */
+  readonly lost: ReadonlyMap<number, string>
 }
 
 /** A tile to write. Its bytes take a third of the memory of hashes as text. */
@@ -136,17 +155,30 @@ async function requireSameHistory(publication: Publication, edge: RightEdge): Pr
   const { place } = publication
   const next = await publication.next(edge.size)
   const full: FullTile[] = []
+  const lost = new Map<number, string>()
+  const chunks: Chunk[] = []
+  let kept = 0
   let after = edge
   for await (const records of readUpTo(publication, edge.size, next.size)) {
-    for (const [i, record] of records.entries()) requireShort(record, after.size + i + 1)
-    const grownBy = grow(after, records.map(leafOf))
+    if (typeof records === 'string') lost.set(after.size / WIDTH, records)
+    else for (const [i, record] of records.entries()) requireShort(record, after.size + i + 1)
+    kept += typeof records === 'string' ? 0 : records.reduce((sum, { length }) => sum + length, 0)
+    if (kept <= MOST_KEPT_BYTES) chunks.push(records)
+    const grownBy = grownByChunk(after, records)
     full.push(...grownBy.full.map(contentOf))
     after = grownBy.edge
   }
-  if (rootOfEdge(after) === next.root) return { ...next, after, full }
+  if (rootOfEdge(after) === next.root)
+    return { ...next, after, full, lost, chunks: kept <= MOST_KEPT_BYTES ? chunks : undefined }
   const what = `the store has other records than ${place.name}, which has ${edge.size}`
   throw new TilesStopped('forked', `${what}: together they do not give the signed root of ${next.size}`)
 }
+
+/** Bytes of records that a publication keeps in memory. */
+const MOST_KEPT_BYTES = 4 * 1024 * 1024
+
+const grownByChunk = (edge: RightEdge, chunk: Chunk): ReturnType<typeof grow> =>
+  typeof chunk === 'string' ? grow(edge, [chunk], 1) : grow(edge, chunk.map(leafOf))
 
 function requireShort({ length }: Buffer, number: number): void {
   if (length <= MOST_RECORD_BYTES) return
@@ -158,13 +190,13 @@ async function* readUpTo(
   { records, requireLease }: Publication,
   after: number,
   size: number,
-): AsyncGenerator<readonly Buffer[]> {
+): AsyncGenerator<Chunk> {
   let at = after
   if (at === size) return
   for await (const chunk of records(after)) {
     await requireLease()
-    yield chunk.slice(0, size - at)
-    at += chunk.length
+    yield typeof chunk === 'string' ? chunk : chunk.slice(0, size - at)
+    at += typeof chunk === 'string' ? WIDTH : chunk.length
     if (at >= size) return
   }
   throw new PlaceUnavailable(`the store has ${at} of ${size} records now`)
@@ -192,8 +224,9 @@ async function writeBundles(publication: Publication, edge: RightEdge, next: Nex
     await createContent(place, pathOf('entries', part), encodeBundle(waiting.slice(0, count)))
     waiting = waiting.slice(count)
   }
-  for await (const records of readUpTo(publication, edge.size, next.size)) {
-    waiting.push(...records)
+  for await (const records of next.chunks ?? readUpTo(publication, edge.size, next.size)) {
+    if (typeof records === 'string') parts.next()
+    else waiting.push(...records)
     while (waiting.length >= WIDTH) await write(WIDTH)
   }
   if (waiting.length > 0) await write(waiting.length)
@@ -223,7 +256,7 @@ async function readBack(publication: Publication, before: RightEdge, next: Next)
   }
   for (const part of bundlesOf(edge.size, next.size)) {
     await publication.requireLease()
-    const grownBy = grow(edge, (await readRecords(place, part)).map(leafOf))
+    const grownBy = grownByChunk(edge, next.lost.get(part.index) ?? (await readRecords(place, part)))
     for (const tile of grownBy.full) await check(tile)
     edge = grownBy.edge
   }

@@ -9,6 +9,9 @@
 export const STOPS = ['store_behind', 'forked', 'place_behind', 'damaged', 'long_record'] as const
 export type Stop = (typeof STOPS)[number]
 
+/** Why records that left the store cannot be read: their place is away, or a file has others. */
+export const UNREADABLE = ['away', 'changed'] as const
+
 /** The error that stops the tiles of one log. Nothing else stops. */
 export class TilesStopped extends Error {
   override readonly name = 'TilesStopped'

@@ -97,7 +97,7 @@ function settingsOf(program, options = []) {
   return JSON.parse(stdout)
 }
 
-/** With another time, in seconds, after which the harness gives up: the one that is printed is longer than a test. */
+/** Shortens the harness's timeout, s: the printed settings allow more time than a test has. */
 function withTimeout(settings, seconds) {
   const [[{ hooks }]] = Object.values(settings.hooks)
   hooks[0].timeout = hooks[0].timeout > 1_000 ? seconds * 1_000 : seconds

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { storeOfWholeLog } from '../../src/app/whole-log.ts'
 import { createLossWatch } from '../../src/gateway/jobs/loss-watch.ts'
 import { WIDTH } from '../../src/tiles/layout.ts'
 import { HOUR } from '../gateway-fixture.ts'
@@ -19,11 +18,7 @@ describe('the watch for losses', () => {
     const { store } = await lab.on()
     const writes = [{ op: 'put', type: 'secret', id: 'log', body: JSON.stringify({ value: 'lab' }) } as const]
     await store.commit('_system', commitOf(store, { writes }))
-    // the tiles are away, as a bucket sometimes is
-    const watch = createLossWatch(
-      { store: storeOfWholeLog(store, undefined) },
-      { log: 'lab', instance: 'one', onLost: () => undefined },
-    )
+    const watch = createLossWatch({ store }, { log: 'lab', instance: 'one', onLost: () => undefined })
     const own = commitOf(store, { events: [JSON.stringify({ at: new Date(lab.now).toISOString() })] })
     const result = await store.commit(TENANT, own)
     watch.noted({ kind: 'commit', tenant: TENANT, commitId: own.commitId, result } as never)

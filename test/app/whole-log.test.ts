@@ -1,10 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openPlaces } from '../../src/app/places.ts'
 import { EarlierRecords } from '../../src/app/whole-log.ts'
 import type { CheckpointList, LogStarted } from '../../src/contract/checkpoint.ts'
+import { listInstances } from '../../src/gateway/jobs/instances.ts'
 import { checkStore } from '../../src/gateway/integrity/store.ts'
 import type { Config } from '../../src/settings/config.ts'
 import { SETTINGS } from '../../src/settings/settings.ts'
@@ -44,7 +46,7 @@ afterEach(async () => {
   rmSync(tiles, { recursive: true, force: true })
 })
 
-async function begin(kind: Place['kind']): Promise<void> {
+async function begin(kind: Place['kind'], more: { reportEveryMs?: number } = {}): Promise<void> {
   place = await places.of(kind)
   world = await openWorld({
     openStore: (clock) => place.open(clock),
@@ -52,6 +54,7 @@ async function begin(kind: Place['kind']): Promise<void> {
     config: { tiles: SETTINGS.tiles.parse(`file:${tiles}`) },
     tilesEveryMs: 1,
     checkpointEveryMs: 1,
+    ...more,
   })
   const agent = await world.agent()
   one = await approved(agent, await world.reviewer('ann'))
@@ -123,6 +126,36 @@ describe.each(['embedded', 'redis'] as const)('a log that begins in tiles, on th
       [400, { tenant: 'acme' }],
     ] as const)
       expect((await world.admin('POST', 'logs', { body: asked })).status).toBe(status)
+  })
+
+  it('shows no reader a record file of which one bit changed, and says so', async () => {
+    await begin(kind, { reportEveryMs: 100 })
+    const file = join(tiles, 'acme/tile/entries/000.gz')
+    const whole = readFileSync(file)
+    const bytes = gunzipSync(whole)
+    const at = bytes.indexOf('private')
+    bytes[at] = (bytes[at] ?? 0) ^ 1
+    chmodSync(file, 0o600)
+    writeFileSync(file, gzipSync(bytes))
+    const said = `the tiles of acme have other records than left the store (records 1 to 256, file:${tiles})`
+    await world.restart()
+    const answer = await world.admin('GET', 'evidence?tenant=acme&after=0')
+    expect([answer.status, answer.body]).toEqual([
+      503,
+      expect.objectContaining({ code: 'tiles_unavailable', detail: said }),
+    ])
+    const { deps, metricsUrl } = world.app
+    const reported = async () => (await listInstances(deps)).instances[0]?.tiles_unreadable
+    await until(async () => (await reported())?.startsWith(`${said} since 20`))
+    world.clock.advance(60_000)
+    const metric = async () =>
+      (await (await fetch(metricsUrl)).text()).match(/^countersign_tiles_unreadable.*/gm)
+    expect((await metric())?.join()).toMatch(/{reason="away"} 0,.*{reason="changed"} 6\d/)
+    const at2 = world.clock.wall()
+    isWhole = false
+    await world.stop()
+    const archive = await place.archive({ wall: () => at2, monotonic: () => at2 })
+    expect(await findings(archive)).toContain('G19 records 1 to 256 are not those that left the store')
   })
 
   it('is incomplete without its tiles: readers get an error, decisions continue, and no check is fine', async () => {

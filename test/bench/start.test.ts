@@ -17,6 +17,7 @@ const ENDS_WITHIN_MS = 150_000
 
 const CHEAP: Readonly<Record<string, readonly string[]>> = {
   disk: ['20', '10'],
+  hook: ['5'],
   store: ['0.05', '4', '1'],
   verify: ['20'],
 }

@@ -258,17 +258,12 @@ describe('countersign explain', () => {
   })
 
   it('prints the same decision as JSON, also for a request from standard input', async () => {
-    const { out } = await runCli(['explain', 'policies', '-', '--json'], {
+    const { out } = await runCli(['explain', 'policies', '-', '--format', 'json'], {
       cwd: directory,
       input: JSON.stringify(request),
     })
     const { outcome } = JSON.parse(out) as { outcome: { verdict: string; by: string[] } }
     expect(outcome).toMatchObject({ verdict: 'review', by: ['transfer-medium'] })
-    const other = await runCli(['explain', 'policies', '-', '--format', 'json'], {
-      cwd: directory,
-      input: JSON.stringify(request),
-    })
-    expect((JSON.parse(other.out) as { outcome: object }).outcome).toEqual(outcome)
   })
 
   it('explains a call from its record, and names the values that evidence does not have', async () => {
@@ -341,7 +336,7 @@ describe('countersign explain', () => {
   })
 
   const explainOf = (body: unknown) =>
-    runCli(['explain', 'policies', '-', '--json'], { cwd: directory, input: JSON.stringify(body) })
+    runCli(['explain', 'policies', '-', '--format', 'json'], { cwd: directory, input: JSON.stringify(body) })
 
   it.each([
     ['null', null, 'it must be object'],

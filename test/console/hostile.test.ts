@@ -42,7 +42,7 @@ async function propose(claims: object): Promise<string | undefined> {
   return body.thread_id
 }
 
-/** Nothing that hides or turns text is left in what is drawn. */
+/** The page shows no invisible and no bidirectional control character. */
 async function expectNothingHidden(): Promise<void> {
   const drawn = await page.evaluate(() => document.body.innerText)
   expect(

@@ -277,7 +277,7 @@ describe('the queue', () => {
     await console_.inQueue(page, one)
     await page.getByText(`The store cannot read ${two.thread}.`).waitFor()
     expect(await axe(page)).toEqual([])
-    // what arrives does not take the note away
+    // the note stays when a new call arrives
     await console_.inQueue(page, await held(bot))
     expect(await page.getByText(`The store cannot read ${two.thread}.`).count()).toBe(1)
     await mend()

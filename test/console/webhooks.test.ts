@@ -60,7 +60,7 @@ const read = (page: Page): Promise<unknown> =>
 describe('the page of destinations', () => {
   it('says that there is no destination, and how to create one', async () => {
     await ann.getByRole('link', { name: 'Webhooks' }).click()
-    await ann.getByText('No destination receives events yet.').waitFor()
+    await ann.getByText('No webhook receives events yet.').waitFor()
     await ann.getByText('countersign api create_webhook -f tenant=acme').waitFor()
     expect(await axe(ann)).toEqual([])
   })

@@ -227,8 +227,8 @@ describe('redis.conf and users.acl', () => {
     ])
   })
 
-  it('change a password as docs/operations.md describes, and keep it over a restart of Redis', async () => {
-    const steps = /^#+ Password of Redis$[^#]+/m.exec(read('docs/operations.md'))?.[0] ?? ''
+  it('change a password as docs/secrets.md describes, and keep it over a restart of Redis', async () => {
+    const steps = /^#+ Password of Redis$[^#]+/m.exec(read('docs/secrets.md'))?.[0] ?? ''
     const commands = [...steps.matchAll(/`(ACL [^`]+)`/g)].map(([, command = '']) => command.split(' '))
     expect(commands.length).toBeGreaterThan(1)
     const fresh = { user: 'countersign', password: 'another-password-of-this-test-only-1' }

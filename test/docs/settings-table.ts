@@ -3,8 +3,8 @@ import { SETTING_ROWS, type SettingRow } from '../../src/settings/settings.ts'
 const ROW = /^\| `(COUNTERSIGN_\w+)` \| `--/
 
 /**
- * Returns docs/operations.md without rows of unknown settings. Adds each missing row after its neighbour, with the help
- * of the setting as its meaning.
+ * Returns docs/reference/settings.md without rows of unknown settings. Adds each missing row after its neighbour, with
+ * the help of the setting as its meaning.
  */
 export function withSettingsTable(page: string): string {
   const variables = new Set(SETTING_ROWS.map(({ variable }) => variable))

@@ -75,7 +75,7 @@ describe('the documentation site', () => {
   it('has the headings that its sidebar links to', () => {
     const links = sidebar.flatMap(({ items }) => items.map(({ link }) => link.split('#')))
     const anchored = links.filter(([, anchor]) => anchor !== undefined)
-    expect(anchored.length).toBeGreaterThan(1)
+    expect(anchored.length).toBeGreaterThan(0)
     const dead = anchored.filter(
       ([page = '', anchor = '']) => !html(`${page}.html`).includes(`id="${anchor}"`),
     )

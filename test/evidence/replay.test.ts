@@ -140,6 +140,13 @@ const erased = (records: JsonValue, members = 9): JsonObject =>
     by: 'admin:admin',
     details: { members, reason: 'asked for', records, threads: 0 },
   })
+const lost = (from: number, to: number, roots = 1): JsonObject =>
+  record('log.lost', {
+    ...plain,
+    by: 'admin:admin',
+    details: { from, reason: 'a fire', roots: Array.from({ length: roots }, () => 'r'), to },
+  })
+const FILE = Array.from({ length: 256 }, () => decided('allow'))
 const WEBHOOK = webhook('created', { id: 'w', ...FORM })
 const SETTLED = { ...plain, by: 'gateway:webhooks' }
 const DELIVERY = { webhook: 'w', delivery: 'd1', attempts: 9, result: '500' }
@@ -198,6 +205,7 @@ const logStarted = (log: number, details: JsonObject = {}): JsonObject =>
   })
 
 const POSSIBLE: readonly [string, JsonObject[]][] = [
+  ['two losses of record files', [...FILE, ...FILE, decided('allow'), lost(257, 512), lost(1, 256)]],
   ['calls in three logs', [decided('allow'), logStarted(2), decided('allow'), logStarted(4)]],
   ['calls decided at once', [decided('allow'), decided('reject')]],
   ['approved, collected, redeemed', [...REDEEMED, refused('used')]],
@@ -1057,6 +1065,17 @@ describe('an impossible history', () => {
       'its thread had expired',
     ],
     ['disclosures that expired twice', [lapsed(3), lapsed(3)], 'those disclosures had expired before'],
+    [
+      'a loss of a part of a file',
+      [...FILE, decided('allow'), lost(1, 255)],
+      'its hashes are not of its record files',
+    ],
+    ['a loss that is not yet written', [...FILE, lost(257, 512)], 'its records did not exist yet'],
+    [
+      'a loss that was accepted twice',
+      [...FILE, decided('allow'), lost(1, 256), lost(1, 256)],
+      'a part of it was lost before',
+    ],
     ['disclosures that expire before they exist', [lapsed(9_999)], 'those disclosures did not exist yet'],
     ['an erasure in advance', [erased([[1, 2 ** 53 - 1]], 2 ** 53 - 1)], 'its records did not exist yet'],
     ['an erasure of records backwards', [erased([[4, 3]])], 'its records are out of order'],

@@ -59,8 +59,8 @@ describe('a call', () => {
     ['an input that is null', said({ tool_input: null }), 'must be an object'],
   ])('is refused with %s', async (_, text, why) => {
     await expect(readCall(bytes(text), CLAUDE)).rejects.toMatchObject({
-      name: 'NotExecuted',
-      outcome: 'invalid_payload',
+      name: 'InvalidPayload',
+      code: 'invalid_payload',
       message: expect.stringContaining(why) as string,
     })
   })

@@ -24,7 +24,7 @@ describe('the input', () => {
 
   it('is refused beyond the bound, but still read to its end', async () => {
     const endless = source(1_000)
-    await expect(inputOf(endless, 5, never)).rejects.toMatchObject({ outcome: 'invalid_payload' })
+    await expect(inputOf(endless, 5, never)).rejects.toMatchObject({ code: 'invalid_payload' })
     expect(endless.read).toBe(1_000)
   })
 
@@ -33,8 +33,8 @@ describe('the input', () => {
     const silent = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => undefined) }) }
     const asked = inputOf(silent, 5, stop.signal)
     stop.abort()
-    await expect(asked).rejects.toMatchObject({ outcome: 'aborted' })
-    await expect(inputOf(silent, 5, stop.signal)).rejects.toMatchObject({ outcome: 'aborted' })
+    await expect(asked).rejects.toMatchObject({ code: 'aborted' })
+    await expect(inputOf(silent, 5, stop.signal)).rejects.toMatchObject({ code: 'aborted' })
   })
 
   it('counts as missing when it cannot be read', async () => {

@@ -75,12 +75,12 @@ describe('a call', () => {
   })
 
   it('denies a call that policy rejects', async () => {
-    await expect(run({ tool: 'bare' })).rejects.toMatchObject({ outcome: 'rejected' })
+    await expect(run({ tool: 'bare' })).rejects.toMatchObject({ code: 'rejected' })
     expect(left()).toEqual([])
   })
 
   it('denies a tool that the gateway does not know', async () => {
-    await expect(run({ tool: 'Bash' })).rejects.toMatchObject({ outcome: 'unknown_tool' })
+    await expect(run({ tool: 'Bash' })).rejects.toMatchObject({ code: 'unknown_tool' })
   })
 
   it('allows an approved call, redeems its proof, and shows the caller to reviewers', async () => {
@@ -96,7 +96,7 @@ describe('a call', () => {
     const done = run()
     const [thread = ''] = await asked()
     await Promise.all([
-      expect(done).rejects.toMatchObject({ outcome: 'rejected', message: 'not now' }),
+      expect(done).rejects.toMatchObject({ code: 'rejected', reason: 'not now' }),
       ann.vote(thread, { decision: 'reject', revision: 1, comment: 'not now' }),
     ])
     expect(left()).toEqual([])
@@ -110,7 +110,7 @@ describe('a call', () => {
 
 describe('a call that no reviewer decides in time', () => {
   const timedOut = (call: Partial<HeldCall> = {}) =>
-    expect(run(call, { maxWaitMs: 0 })).rejects.toMatchObject({ outcome: 'timeout' })
+    expect(run(call, { maxWaitMs: 0 })).rejects.toMatchObject({ code: 'still_pending' })
 
   it('continues its thread when it is repeated, and runs once', async () => {
     await timedOut()
@@ -148,10 +148,10 @@ describe('a hook that ends while reviewers decide', () => {
     const done = run({}, { signal: stop.signal })
     const [thread = ''] = await asked()
     stop.abort()
-    await expect(done).rejects.toMatchObject({ outcome: 'aborted' })
+    await expect(done).rejects.toMatchObject({ code: 'aborted' })
     expect((await ann.show(thread)).body).toHaveProperty('withdrawn_at')
     expect([(await ann.approve(thread)).status, left()]).toEqual([409, before])
-    await expect(run({}, { maxWaitMs: 0 })).rejects.toMatchObject({ outcome: 'timeout' })
+    await expect(run({}, { maxWaitMs: 0 })).rejects.toMatchObject({ code: 'still_pending' })
     expect((await asked(2)).length).toBe(2)
   })
 
@@ -160,7 +160,7 @@ describe('a hook that ends while reviewers decide', () => {
     const done = run({}, { signal: stop.signal })
     const [thread = ''] = await asked()
     stop.abort(new HookEnded('a signal ended the hook (SIGTERM)'))
-    await expect(done).rejects.toMatchObject({ outcome: 'timeout' })
+    await expect(done).rejects.toMatchObject({ code: 'still_pending' })
     const record = await world.app.deps.store.get('acme', 'thread', thread)
     expect(JSON.parse(record?.body ?? '{}')).toHaveProperty('left_until')
     await ann.approve(thread)
@@ -168,9 +168,9 @@ describe('a hook that ends while reviewers decide', () => {
   })
 
   it("withdraws an earlier hook's call on a signal, even before it knows the contract", async () => {
-    await expect(run({}, { maxWaitMs: 0 })).rejects.toMatchObject({ outcome: 'timeout' })
+    await expect(run({}, { maxWaitMs: 0 })).rejects.toMatchObject({ code: 'still_pending' })
     const [thread = ''] = await asked()
-    await expect(run({}, { signal: AbortSignal.abort() })).rejects.toMatchObject({ outcome: 'aborted' })
+    await expect(run({}, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'aborted' })
     expect((await ann.show(thread)).body).toHaveProperty('withdrawn_at')
   })
 
@@ -179,7 +179,7 @@ describe('a hook that ends while reviewers decide', () => {
     const done = run({}, { signal: stop.signal })
     const [thread = ''] = await asked()
     stop.abort(new DOMException('the calling process has ended', 'TimeoutError'))
-    await expect(done).rejects.toMatchObject({ outcome: 'timeout', thread_id: thread })
+    await expect(done).rejects.toMatchObject({ code: 'still_pending', thread_id: thread })
     await ann.approve(thread)
     await run()
     expect((await asked()).length).toBe(1)
@@ -189,7 +189,7 @@ describe('a hook that ends while reviewers decide', () => {
 it('without a gateway no call runs, and the call is kept', async () => {
   const before = left().length
   const gate = createGate({ url: 'http://127.0.0.1:9', key: 'csk_x', timeoutMs: 200 })
-  await expect(run({ tool: 't' }, { gate })).rejects.toMatchObject({ outcome: 'gateway_error' })
+  await expect(run({ tool: 't' }, { gate })).rejects.toMatchObject({ code: 'gateway_unavailable' })
   expect(left().length).toBe(before + 1)
 })
 
@@ -306,7 +306,7 @@ describe('the files that a command names', () => {
     writeFileSync(join(folder, 'big'), '')
     truncateSync(join(folder, 'big'), 2 ** 30)
     await expect(runs({ input: { command: 'sh big' } }, { maxWaitMs: 0 })).rejects.toMatchObject({
-      outcome: 'timeout',
+      code: 'still_pending',
     })
     expect((await eve.show(await held())).body).toMatchObject({
       payload: { files: [{ path: 'big', sha256: 'not read' }] },
@@ -318,7 +318,7 @@ describe('the files that a command names', () => {
     const notes: string[] = []
     const note = (line: string): void => void notes.push(line)
     await expect(runs({ tool: 'Plain' }, { maxWaitMs: 0, note })).rejects.toMatchObject({
-      outcome: 'timeout',
+      code: 'still_pending',
     })
     expect(notes).toEqual(['files are not bound: the contract of Plain has no `files`'])
     expect((await eve.show(await held())).body).toMatchObject({ payload: { command: 'sh deploy.sh' } })

@@ -107,7 +107,9 @@ describe('a call', () => {
     async (args) => {
       const { code, out, err } = await hook(callOf('pay', { amount: 1_000_000 }), ...args)
       expect([code, out]).toEqual([2, ''])
-      expect(err).toBe('Not executed: Nobody moves that much.\n')
+      expect(err).toBe(
+        'Not executed: Nobody moves that much. Do not call the tool again with these arguments.\n',
+      )
     },
   )
 
@@ -120,7 +122,11 @@ describe('a call', () => {
   it('exit code 2 and the comment when reviewers reject the call', async () => {
     const done = hook(callOf('hold', { n: 1 }))
     await ann.vote(await asked(), { decision: 'reject', revision: 1, comment: 'not on a Friday' })
-    expect(await done).toEqual({ code: 2, out: '', err: 'Not executed: not on a Friday\n' })
+    expect(await done).toEqual({
+      code: 2,
+      out: '',
+      err: 'Not executed: not on a Friday. Do not call the tool again with these arguments.\n',
+    })
   })
 
   it('exit code 2 and advice when no reviewer decides in time; the next hook continues', async () => {

@@ -168,6 +168,6 @@ describe('a step that is repeated after a crash', () => {
         ?.guard('once', { n: 1 }, () => ++ran, { callId: 'step-1', onPending: () => expect.fail('asked') })
         .catch((error: unknown) => outcomes.push((error as NotExecuted).message))
     expect(ran).toBe(1)
-    expect(outcomes).toEqual(Array(4).fill(expect.stringContaining('the call was started')))
+    expect(outcomes).toEqual(Array(4).fill(expect.stringContaining('it was started')))
   })
 })

@@ -8,7 +8,7 @@ import { type Agent, newTask, openWorld, overriding, SECOND, type World } from '
 import { until } from '../until.ts'
 import { type Got, type Receiver, Receivers } from '../webhooks/receiver.ts'
 
-/** The worker of the outbox, woken by commits alone: its clock never looks here (docs/decisions/0015). */
+/** The webhook worker with its timer off: only commits wake it (docs/decisions/0015). */
 
 const NEVER_MS = 2 ** 31 - 1
 const CONNECTIONS = 16

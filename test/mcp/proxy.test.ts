@@ -133,7 +133,7 @@ describe('a call', () => {
     await proxy.fromClient(callOf('a', 'bare', {}))
     expect(server).toEqual([])
     expect(client).toMatchObject([
-      { id: 'a', result: { isError: true, _meta: { 'countersign/outcome': 'rejected' } } },
+      { id: 'a', result: { isError: true, _meta: { 'countersign/code': 'rejected' } } },
     ])
     expect(textOf(client[0])).toMatch(/^Not executed: ./)
   })
@@ -221,7 +221,9 @@ describe('a call', () => {
     await ann.vote(await told(), { decision: 'request_changes', revision: 1, comment: 'name the file' })
     await done
     expect(server).toEqual([])
-    expect(textOf(client.at(-1))).toBe('Not executed: the reviewers ask for changes: name the file')
+    expect(textOf(client.at(-1))).toBe(
+      'Not executed: name the file. Change the arguments as the reviewers ask, and call the tool again.',
+    )
   })
 
   it('is decided with the prefix, and reaches the server under its own name', async () => {
@@ -253,7 +255,7 @@ describe('a call without a decision in time', () => {
     const thread = await told()
     expect(textOf(client.at(-1))).toContain(`thread ${thread}`)
     expect(client.at(-1)?.result?._meta).toEqual({
-      'countersign/outcome': 'timeout',
+      'countersign/code': 'still_pending',
       'countersign/thread_id': thread,
     })
     await ann.approve(thread)

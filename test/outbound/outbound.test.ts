@@ -18,7 +18,7 @@ import { stopwatch } from '../stopwatch.ts'
 const DEADLINE_MS = 1_000
 /** For events that are sure to happen. */
 const PATIENT = { timeout: 60_000 }
-/** Beyond the deadline; the rest is the machine's. */
+/** Time that a slow machine may add to the deadline. */
 const GRACE_MS = 100
 /**
  * Most bytes that one try may add to the memory of both sides, in the middle of it and after it. Each measurement

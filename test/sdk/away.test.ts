@@ -20,7 +20,7 @@ describe('a gateway that is unavailable during a review', () => {
     const start = performance.now()
     const tookMs = stopwatch()
     await expect(gate.guard('pay', {}, () => 'ran')).rejects.toMatchObject({
-      outcome: 'gateway_error',
+      code: 'gateway_unavailable',
       thread_id: THREAD,
     })
     expect(performance.now() - start).toBeGreaterThan(299)
@@ -33,7 +33,8 @@ describe('a gateway that is unavailable during a review', () => {
   it('gets only four attempts for submitting and for redeeming, where no review is waiting', async () => {
     for (const route of ['requests', 'validate'] as const) {
       const { gate, asked } = gateBefore({ [route]: () => away('0') })
-      await expect(gate.guard('pay', {}, () => 'ran')).rejects.toMatchObject({ outcome: 'gateway_error' })
+      const code = route === 'validate' ? 'outcome_unknown' : 'gateway_unavailable'
+      await expect(gate.guard('pay', {}, () => 'ran')).rejects.toMatchObject({ code })
       expect(asked.filter((one) => one === route)).toHaveLength(4)
     }
   })

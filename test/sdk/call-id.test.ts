@@ -1,6 +1,6 @@
 // @store each
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createGate, type Gate, type GateOptions, type NotExecuted, type Outcome } from '@countersign/sdk'
+import { createGate, type Gate, type GateOptions, type NotExecuted, type Code } from '@countersign/sdk'
 import { BUNDLE } from '../bundle.ts'
 import { openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
 import { until } from '../until.ts'
@@ -30,18 +30,18 @@ const refusalOf = (call: Promise<unknown>): Promise<NotExecuted> =>
     () => expect.fail('it ran'),
     (error: unknown) => error as NotExecuted,
   )
-const outcomeOf = async (call: Promise<unknown>): Promise<Outcome> => (await refusalOf(call)).outcome
+const codeOf = async (call: Promise<unknown>): Promise<Code> => (await refusalOf(call)).code
 const SOON = { maxWaitMs: 500 }
 
 describe('a call with an id', () => {
   it('resumes its thread after a timeout and a restart of the gateway, and runs once', async () => {
     const call = () => gate.guard('hold', { n: 1 }, () => 'ran', { callId: 'call-1', ...SOON })
-    const { outcome, thread_id = '' } = await refusalOf(call())
-    expect([outcome, await waiting()]).toEqual(['timeout', [thread_id]])
+    const { code, thread_id = '' } = await refusalOf(call())
+    expect([code, await waiting()]).toEqual(['still_pending', [thread_id]])
     await world.restart()
     await ann.approve(thread_id)
     expect(await call()).toBe('ran')
-    expect(await outcomeOf(call())).toBe('no_proof')
+    expect(await codeOf(call())).toBe('no_proof')
     expect(await waiting()).toEqual([])
   })
 
@@ -67,10 +67,10 @@ describe('a call with an id', () => {
       const { thread_id = '' } = await refusalOf(call(first))
       await ann.approve(thread_id)
       const second = createGate({ url: world.url, key, taskId: 'lost' })
-      if (ends === 'the process ends') expect(await outcomeOf(call(first))).toBe('gateway_error')
+      if (ends === 'the process ends') expect(await codeOf(call(first))).toBe('outcome_unknown')
       expect(await call(ends === 'the process ends' ? second : first)).toBe('ran')
       expect(lost).toBeDefined()
-      expect(await outcomeOf(call(second))).toBe('no_proof')
+      expect(await codeOf(call(second))).toBe('no_proof')
       expect(await waiting()).toEqual([])
     }
   })
@@ -127,13 +127,13 @@ describe('a call id that policy allows', () => {
       const { next, ran } = calls(`few-${gates}`, gates)
       const settled = await Promise.allSettled([next(), next(), next(), next()])
       const threads = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason as NotExecuted] : []))
-      expect([ran(), threads.map(({ outcome }) => outcome)]).toEqual([2, ['timeout', 'timeout']])
+      expect([ran(), threads.map(({ code }) => code)]).toEqual([2, ['still_pending', 'still_pending']])
       const [thread, ...others] = new Set(threads.map(({ thread_id }) => thread_id))
       expect(others).toEqual([])
       // then a call continues with the thread, once
       await (await few.reviewer('ann')).approve(thread ?? '')
       expect(await next()).toBe(3)
-      expect(await outcomeOf(next())).toBe('no_proof')
+      expect(await codeOf(next())).toBe('no_proof')
     },
   )
 
@@ -215,17 +215,17 @@ describe('authorize', () => {
   })
 
   it('throws in every other case, as guard does', async () => {
-    expect(await outcomeOf(gate.authorize('bare', {}))).toBe('rejected')
-    expect(await outcomeOf(gate.authorize('wipe', {}))).toBe('unknown_tool')
-    expect(await outcomeOf(gate.authorize('pay', { amount: 'all' }))).toBe('invalid_payload')
-    expect(await outcomeOf(gate.authorize('t', {}, { signal: AbortSignal.abort() }))).toBe('aborted')
+    expect(await codeOf(gate.authorize('bare', {}))).toBe('rejected')
+    expect(await codeOf(gate.authorize('wipe', {}))).toBe('unknown_tool')
+    expect(await codeOf(gate.authorize('pay', { amount: 'all' }))).toBe('invalid_payload')
+    expect(await codeOf(gate.authorize('t', {}, { signal: AbortSignal.abort() }))).toBe('aborted')
   })
 
   it('names the misfit even where only the gateway can detect it, at first and in a revision', async () => {
     const misfit = { amount: 500, pin: 'abc' }
     const places = /fit the contract of `pay`: \/payload\/(?:revision\/request_payload\/)?pin must /
     const first = await refusalOf(gate.authorize('pay', misfit))
-    expect(first).toMatchObject({ outcome: 'invalid_payload', message: expect.stringMatching(places) })
+    expect(first).toMatchObject({ code: 'invalid_payload', message: expect.stringMatching(places) })
     let thread = ''
     const options = {
       onPending: ({ thread_id = '' }) => void (thread = thread_id),
@@ -235,7 +235,7 @@ describe('authorize', () => {
     await until(() => thread !== '')
     await ann.vote(thread, { decision: 'request_changes', revision: 1, comment: 'with a pin' })
     expect(await revised).toMatchObject({
-      outcome: 'invalid_payload',
+      code: 'invalid_payload',
       message: expect.stringMatching(places),
       thread_id: thread,
     })

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { type GuardOptions, NotExecuted, type Payload } from '@countersign/sdk'
+import { type GuardOptions, NotExecuted, type Payload, Rejected } from '@countersign/sdk'
 import { gateBefore, problem, type Script } from './double.ts'
 
 /*
@@ -15,8 +15,8 @@ async function refusedBy(script: Script, options: GuardOptions<Payload> = {}, fi
   const refusal = await gate.guard('pay', {}, execute, options).catch((error: unknown) => error)
   expect(execute).not.toHaveBeenCalled()
   expect(refusal).toBeInstanceOf(NotExecuted)
-  const { outcome, message } = refusal as NotExecuted
-  return { outcome, message, asked }
+  const { code, reason } = refusal as NotExecuted
+  return { code, reason, asked }
 }
 
 describe('answers that contradict each other', () => {
@@ -30,22 +30,22 @@ describe('answers that contradict each other', () => {
     ['valid in another task', { validate: (is) => ({ ...is, task_id: 'another' }) }],
     ['valid, without a word of the task', { validate: (is) => ({ ...is, task_id: undefined }) }],
   ])('%s: the proof is refused', async (_, script) => {
-    expect((await refusedBy(script)).outcome).toBe('proof_refused')
+    expect((await refusedBy(script)).code).toBe('proof_refused')
   })
 
   it('an approval without a proof: the error names the causes, including unsigned approvals', async () => {
-    const { outcome, message } = await refusedBy({
+    const { code, reason } = await refusedBy({
       decisions: (is) => ({ ...is, approval_token: undefined }),
       proofs: () => problem(409, 'not_pending', 'this agent uses approvals without a proof'),
     })
-    expect([outcome, message]).toEqual(['no_proof', expect.stringContaining('signed_approvals: false')])
+    expect([code, reason]).toEqual(['no_proof', expect.stringContaining('signed_approvals: false')])
   })
 
   it('a decision in another task belongs to another action', async () => {
     const elsewhere: Script = { decisions: (is) => ({ ...is, task_id: 'another' }) }
-    const { outcome, asked } = await refusedBy(elsewhere)
-    expect([outcome, asked.includes('validate')]).toEqual(['unknown_status', false])
-    expect((await refusedBy({}, {}, { ...ALLOW, task_id: 'another' })).outcome).toBe('unknown_status')
+    const { code, asked } = await refusedBy(elsewhere)
+    expect([code, asked.includes('validate')]).toEqual(['unexpected_answer', false])
+    expect((await refusedBy({}, {}, { ...ALLOW, task_id: 'another' })).code).toBe('unexpected_answer')
   })
 })
 
@@ -53,8 +53,8 @@ describe('an allow that is always marked as a replay', () => {
   const old: Script = { requests: (is) => Response.json(is, REPLAYED) }
 
   it('does not run under an id that others may know, and is not requested endlessly', async () => {
-    const { outcome, asked } = await refusedBy(old, { callId: 'call_0' }, ALLOW)
-    expect(outcome).toBe('gateway_error')
+    const { code, asked } = await refusedBy(old, { callId: 'call_0' }, ALLOW)
+    expect(code).toBe('gateway_unavailable')
     expect(asked.length).toBeLessThan(1_100)
   })
 
@@ -85,8 +85,8 @@ describe('a proof that was lost with the connection', () => {
     ['unknown to a gateway of an earlier version', () => problem(404, 'not_found', 'no such'), 'no such'],
     ['again without a proof', (is) => ({ ...is, approval_token: undefined }), 'the gateway gave none'],
   ])('%s: nothing runs, and the reason says why', async (_, proofs, why) => {
-    const { outcome, message } = await refusedBy({ ...CUT, ...(proofs && { proofs }) })
-    expect([outcome, message]).toEqual(['no_proof', expect.stringContaining(why)])
+    const { code, reason } = await refusedBy({ ...CUT, ...(proofs && { proofs }) })
+    expect([code, reason]).toEqual(['no_proof', expect.stringContaining(why)])
   })
 
   it('of a call that ended meanwhile is not replaced: the call is rejected', async () => {
@@ -96,20 +96,20 @@ describe('a proof that was lost with the connection', () => {
       status: 'rejected',
       message: 'frozen: stop',
     })
-    const { outcome, message } = await refusedBy({ ...CUT, proofs })
-    expect([outcome, message]).toEqual(['rejected', 'frozen: stop'])
+    const { code, reason } = await refusedBy({ ...CUT, proofs })
+    expect([code, reason]).toEqual(['rejected', 'frozen: stop'])
   })
 })
 
 describe('a call that ran and failed because an inner call was refused', () => {
   it('is not NotExecuted, and says so', async () => {
     const { gate, said } = gateBefore({}, ALLOW)
-    const inner = new NotExecuted('rejected', 'not that much')
+    const inner = new Rejected('not that much')
     const execute = vi.fn(() => Promise.reject(inner))
     const error: unknown = await gate.guard('pay', {}, execute).catch((thrown: unknown) => thrown)
     expect(execute).toHaveBeenCalledTimes(1)
     expect(error).not.toBeInstanceOf(NotExecuted)
-    expect(error).toMatchObject({ message: 'pay ran, and failed: not that much', cause: inner })
+    expect(error).toMatchObject({ message: `pay ran, and failed: not that much`, cause: inner })
     expect(said.map(({ event_type }) => event_type)).toEqual(['tool.execution.failed'])
   })
 })
@@ -119,10 +119,10 @@ describe('a refusal of a submitted call', () => {
     ['invalid_payload', 400, 'invalid_json'],
     ['invalid_payload', 400, 'invalid_policy_input'],
     ['invalid_payload', 413, 'body_too_large'],
-    ['gateway_error', 400, 'invalid_request'],
-    ['gateway_error', 401, 'unauthenticated'],
-  ])('is %s for %i %s', async (outcome, status, code) => {
-    const script: Script = { requests: () => Response.json({ code, detail: 'no' }, { status }) }
-    expect(await refusedBy(script)).toMatchObject({ outcome, message: `${code}: no` })
+    ['gateway_refused', 400, 'invalid_request'],
+    ['gateway_refused', 401, 'unauthenticated'],
+  ])('is %s for %i %s', async (code, status, problem) => {
+    const script: Script = { requests: () => Response.json({ code: problem, detail: 'no' }, { status }) }
+    expect(await refusedBy(script)).toMatchObject({ code, reason: `${problem}: no` })
   })
 })

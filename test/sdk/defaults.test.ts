@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient, createGate } from '@countersign/sdk'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { guardedCall } from '../../packages/sdk/src/adapters/guarded-call.ts'
+import { createCalls } from '../../packages/sdk/src/adapters/calls.ts'
 import { ROOT } from '../clients/python-environment.ts'
 import { edited, openWorld } from '../gateway-fixture.ts'
 import { gateBefore, THREAD } from './double.ts'
@@ -74,8 +74,8 @@ describe('a held call without a hook', () => {
   it('does the same behind an adapter', async () => {
     const onPending = vi.fn()
     const { gate } = gateBefore({}, HELD, { onPending })
-    const asked = { tool: 'pay', input: {}, callId: 'c', signal: undefined }
-    await guardedCall(gate, asked, () => ({ kind: 'value', value: 'ran' }), {})
+    const asked = { taskId: 't', tool: 'pay', raw: {}, input: {}, callId: 'c', schema: undefined }
+    await createCalls(gate, {}).run(asked, () => ({ kind: 'value', value: 'ran' }))
     expect(onPending).toHaveBeenCalledOnce()
   })
 })
@@ -88,16 +88,16 @@ describe('a tool that this agent may not use', () => {
   it('is refused with the tool of the nearest name, if the agent has one', async () => {
     const known = refused((tries) => ({ tools: tries === 0 ? [] : tools, unknown: [] }))
     await expect(known).rejects.toMatchObject({
-      outcome: 'unknown_tool',
-      message: 'the gateway does not let this agent use orders.refunds (did you mean orders.refund?)',
+      code: 'unknown_tool',
+      reason: 'the gateway does not let this agent use orders.refunds (did you mean orders.refund?)',
     })
   })
 
   it('is refused without a suggestion when no name is near, or the list does not arrive', async () => {
-    const message = 'the gateway does not let this agent use orders.refunds'
+    const reason = 'the gateway does not let this agent use orders.refunds'
     for (const list of [{ tools: [{ name: 'ledger.transfer' }], unknown: [] }, { oops: true }]) {
       const known = refused((tries) => (tries === 0 ? { tools: [], unknown: [] } : list))
-      await expect(known).rejects.toMatchObject({ outcome: 'unknown_tool', message })
+      await expect(known).rejects.toMatchObject({ code: 'unknown_tool', reason })
     }
   })
 })

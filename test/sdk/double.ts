@@ -1,6 +1,6 @@
 import { createGate, type GateOptions } from '@countersign/sdk'
 
-type Route = 'resolve' | 'requests' | 'decisions' | 'proofs' | 'validate' | 'events'
+type Route = 'resolve' | 'requests' | 'decisions' | 'proofs' | 'validate' | 'events' | 'withdrawals'
 export type Script = Partial<Record<Route, (honest: object, tries: number) => Response | object>>
 
 const TOOL = { name: 'pay', description: '', input_schema: { type: 'object' }, risk: 'low', revision: 'r' }
@@ -24,6 +24,9 @@ export function gateBefore(
 ) {
   const asked: Route[] = []
   const said: { event_type?: string }[] = []
+  const withdrawn: object[] = []
+  /** The last body of each route. */
+  const sent: Partial<Record<Route, object>> = {}
   let action_hash: unknown
   const gate = createGate({
     url: 'http://127.0.0.1:1',
@@ -32,10 +35,12 @@ export function gateBefore(
     maxWaitMs: 5_000,
     ...options,
     fetch: async (url, { body }) => {
-      const route = /resolve|requests|decisions|proofs|validate|events/.exec(url)?.[0] as Route
-      const sent = JSON.parse((body as string | undefined) ?? '{}') as Record<string, unknown>
-      if (route === 'requests') ({ action_hash } = sent)
-      if (route === 'events') said.push(sent)
+      const route = /resolve|requests|decisions|proofs|validate|events|withdrawals/.exec(url)?.[0] as Route
+      const given = JSON.parse((body as string | undefined) ?? '{}') as Record<string, unknown>
+      sent[route] = given
+      if (route === 'requests') ({ action_hash } = given)
+      if (route === 'events') said.push(given)
+      if (route === 'withdrawals') withdrawn.push(given)
       const about = { task_id: 't', thread_id: THREAD, action_hash }
       const honest = {
         resolve: { tools: [TOOL], unknown: [] },
@@ -44,6 +49,7 @@ export function gateBefore(
         proofs: { ...about, status: 'approved', approval_token: 'cst_y' },
         validate: { ...about, valid: true },
         events: { event_id: 'e', recorded_at: '' },
+        withdrawals: { ...about, status: 'rejected' },
       }[route]
       const tries = asked.filter((one) => one === route).length
       asked.push(route)
@@ -52,5 +58,5 @@ export function gateBefore(
       return Response.json(answer, { status: route === 'events' ? 201 : 200 })
     },
   })
-  return { gate, asked, said }
+  return { gate, asked, said, withdrawn, sent }
 }

@@ -220,7 +220,7 @@ describe('guard', () => {
   it('does not ask in a tight loop when the gateway does not hold its polls', async () => {
     const poll = () => ({ json: { status: 'pending_review', task_id: 't', thread_id: THREAD } })
     const { outcome, heard } = await tryTo({ poll }, { timeoutMs: 10_000 })
-    expect((outcome as NotExecuted).outcome).toBe('timeout')
+    expect((outcome as NotExecuted).code).toBe('still_pending')
     expect(heard.filter(({ path }) => path.includes('decisions')).length).toBeLessThanOrEqual(3)
   })
 
@@ -255,16 +255,16 @@ describe('guard', () => {
     const gate = createGate({ url, key: 'k', ...FAST })
     const payload: { cents: string } = { cents: 'many' }
     const refusal = await gate.guard('pay', payload, () => 1).catch((error: unknown) => error)
-    expect((refusal as NotExecuted).outcome).toBe('invalid_payload')
+    expect((refusal as NotExecuted).code).toBe('invalid_payload')
     expect(heard.filter(({ path }) => path.includes('requests'))).toEqual([])
   })
 
-  it('runs the approved payload, even if the caller has changed its object', async () => {
+  it('does not run when the caller has changed its object', async () => {
     const { url } = await gatewayThat({ submit: decided({}) })
     const payload = { cents: 1 }
     const ran = createGate({ url, key: 'k', ...FAST }).guard('pay', payload, (given) => ({ ...given }))
     payload.cents = 1_000_000
-    expect(await ran).toEqual({ cents: 1 })
+    await expect(ran).rejects.toMatchObject({ code: 'arguments_changed' })
   })
 
   it("passes on the call's error, and reports the failure", async () => {
@@ -304,7 +304,7 @@ describe('guard', () => {
     const gate = createGate({ url, key: 'k', ...FAST, timeoutMs: 10_000, maxWaitMs: 60_000 })
     const options = { signal: controller.signal, onPending: () => controller.abort() }
     const refusal = await gate.guard('pay', {}, execute, options).catch((error: unknown) => error)
-    expect((refusal as NotExecuted).outcome).toBe('aborted')
+    expect((refusal as NotExecuted).code).toBe('aborted')
     expect(execute).not.toHaveBeenCalled()
   })
 
@@ -326,7 +326,7 @@ describe('guard', () => {
       const refusal = await gate
         .guard('pay', {}, execute, { signal: controller.signal })
         .catch((error: unknown) => error)
-      expect((refusal as NotExecuted).outcome, last).toBe('aborted')
+      expect((refusal as NotExecuted).code, last).toBe('aborted')
       expect(execute).not.toHaveBeenCalled()
       expect(heard.some((one) => one.path.includes('/validate'))).toBe(last === 'validate')
       server?.closeAllConnections()
@@ -347,7 +347,7 @@ describe('guard', () => {
     const refusal = await gate
       .guard('pay', {}, execute, { signal: controller.signal })
       .catch((error: unknown) => error)
-    expect((refusal as NotExecuted).outcome).toBe('aborted')
+    expect((refusal as NotExecuted).code).toBe('aborted')
     expect(execute).not.toHaveBeenCalled()
   })
 
@@ -361,7 +361,7 @@ describe('guard', () => {
     const execute = vi.fn()
     const gate = createGate({ url, key: 'k', ...FAST, unsignedApprovals: true })
     const refusal = await gate.guard('pay', {}, execute).catch((error: unknown) => error)
-    expect((refusal as NotExecuted).outcome).toBe('no_proof')
+    expect((refusal as NotExecuted).code).toBe('no_proof')
     expect(execute).not.toHaveBeenCalled()
   })
 
@@ -375,24 +375,24 @@ describe('guard', () => {
     const pending = (): Reply => ({ json: { status: 'pending_review', task_id: 't', thread_id: THREAD } })
     const elsewhere = (): Reply => ({ json: { status: 'pending_review', task_id: 't', thread_id: 'thr_2' } })
     const cases: [Script, object, object][] = [
-      [{}, { onPending: failing }, { outcome: 'aborted', message: 'onPending failed: of the caller' }],
-      [{ poll: () => changes }, { revise: failing }, { outcome: 'changes_requested', message: 'less' }],
-      [{ poll: () => changes }, { revise: () => ({ cents: 1n }) }, { outcome: 'invalid_payload' }],
-      [{ poll: pending }, { maxWaitMs: Number.NaN }, { outcome: 'timeout' }],
+      [{}, { onPending: failing }, { code: 'aborted', reason: 'onPending failed: of the caller' }],
+      [{ poll: () => changes }, { revise: failing }, { code: 'changes_requested', reason: 'less' }],
+      [{ poll: () => changes }, { revise: () => ({ cents: 1n }) }, { code: 'invalid_payload' }],
+      [{ poll: pending }, { maxWaitMs: Number.NaN }, { code: 'still_pending' }],
       [
         { poll: elsewhere },
         {},
-        { outcome: 'unknown_status', message: 'the decision is about another thread' },
+        { code: 'unexpected_answer', reason: 'the decision is about another thread' },
       ],
-      [{ poll: status(500) }, {}, { outcome: 'gateway_error' }],
+      [{ poll: status(500) }, {}, { code: 'gateway_unavailable' }],
     ]
     for (const [script, options, facts] of cases) {
       const { url } = await gatewayThat(script)
       const execute = vi.fn()
       const guarded = createGate({ url, key: 'k', ...FAST }).guard('pay', { cents: 1 }, execute, options)
       const refusal = await guarded.catch((error: unknown) => error)
-      expect(refusal).toMatchObject({ name: 'NotExecuted', ...facts })
-      if ('outcome' in facts && facts.outcome !== 'invalid_payload')
+      expect(refusal).toMatchObject(facts)
+      if ('code' in facts && facts.code !== 'invalid_payload')
         expect(refusal).toMatchObject({ thread_id: THREAD })
       expect(execute).not.toHaveBeenCalled()
       server?.closeAllConnections()
@@ -410,7 +410,7 @@ describe('guard', () => {
     }
     const gate = createGate({ url, key: 'k', ...FAST })
     const guarded = gate.guard('pay', {}, () => 1, { revise: never, signal: controller.signal })
-    await expect(guarded).rejects.toMatchObject({ outcome: 'aborted', thread_id: THREAD })
+    await expect(guarded).rejects.toMatchObject({ code: 'aborted', thread_id: THREAD })
   })
 
   it('ends when the onPending callback fails during a review', async () => {
@@ -422,8 +422,8 @@ describe('guard', () => {
     }
     // the poll would be given up after a minute
     const guarded = createGate({ url, key: 'k' }).guard('pay', {}, execute, { onPending })
-    const message = 'onPending failed: of the caller'
-    await expect(guarded).rejects.toMatchObject({ outcome: 'aborted', thread_id: THREAD, message })
+    const reason = 'onPending failed: of the caller'
+    await expect(guarded).rejects.toMatchObject({ code: 'aborted', thread_id: THREAD, reason })
     expect(execute).not.toHaveBeenCalled()
   })
 
@@ -454,7 +454,7 @@ describe('guard', () => {
       Object.assign(decision, { status: 'allow', thread_id: 'thr_2' })
     }
     const guarded = createGate({ url, key: 'k', ...FAST }).guard('pay', {}, execute, { onPending })
-    await expect(guarded).rejects.toMatchObject({ outcome: 'rejected' })
+    await expect(guarded).rejects.toMatchObject({ code: 'rejected' })
     expect(heard.at(-1)?.path).toContain(THREAD)
     expect(execute).not.toHaveBeenCalled()
   })
@@ -483,7 +483,7 @@ describe('guard', () => {
     const clock = vi.spyOn(Date, 'now').mockImplementation(() => Math.round(1e12 - performance.now() * 1_000))
     try {
       const guarded = createGate({ url, key: 'k', ...FAST, maxWaitMs: 50 }).guard('pay', {}, () => 1)
-      await expect(guarded).rejects.toMatchObject({ outcome: 'timeout' })
+      await expect(guarded).rejects.toMatchObject({ code: 'still_pending' })
     } finally {
       clock.mockRestore()
     }
@@ -495,7 +495,7 @@ describe('guard', () => {
     const { url, heard } = await gatewayThat({ ...says, poll })
     const execute = vi.fn()
     const guarded = createGate({ url, key: 'k', ...FAST }).guard('pay', {}, execute)
-    await expect(guarded).rejects.toMatchObject({ outcome: 'unknown_status', thread_id: THREAD })
+    await expect(guarded).rejects.toMatchObject({ code: 'unexpected_answer', thread_id: THREAD })
     expect(heard.some(({ path }) => path.includes('validate'))).toBe(false)
     expect(execute).not.toHaveBeenCalled()
   })
@@ -548,7 +548,7 @@ describe('a contract that the gate caches', () => {
     })
     const gate = createGate({ url, key: 'csk_test', ...FAST })
     const first = gate.guard('pay', { cents: 1 }, () => 'first')
-    await expect(first).rejects.toMatchObject({ message: 'the contract of pay cannot be read' })
+    await expect(first).rejects.toMatchObject({ reason: 'the contract of pay cannot be read' })
     expect(await gate.guard('pay', { cents: 1 }, () => 'second')).toBe('second')
   })
 
@@ -556,9 +556,9 @@ describe('a contract that the gate caches', () => {
     const { url, heard } = await gatewayThat({})
     const gate = createGate({ url, key: 'csk_test', ...FAST })
     const execute = vi.fn(() => 'done')
-    const payload = { cents: undefined } as unknown as { cents: number }
+    const payload = { cents: Symbol('s') } as unknown as { cents: number }
     const refusal = await gate.guard('pay', payload, execute).catch((error: unknown) => error)
-    expect(refusal).toMatchObject({ name: 'NotExecuted', outcome: 'invalid_payload' })
+    expect(refusal).toMatchObject({ name: 'InvalidPayload', code: 'invalid_payload' })
     expect([execute.mock.calls, heard]).toEqual([[], []])
   })
 })

@@ -41,7 +41,7 @@ describe('a call that its caller aborts', () => {
     const { guard, threads, ran } = open()
     const controller = new AbortController()
     const done = guard({ signal: controller.signal, onPending: () => controller.abort() })
-    await expect(done).rejects.toMatchObject({ outcome: 'aborted' })
+    await expect(done).rejects.toMatchObject({ code: 'aborted' })
     const [thread = ''] = await threads()
     expect(await statusOf(thread)).toBe('withdrawn')
     expect([(await ann.approve(thread)).status, ran]).toEqual([409, []])
@@ -56,7 +56,7 @@ describe('a call that its caller aborts', () => {
       return fetch(url, init)
     }
     const { guard, threads } = open({ fetch: slow })
-    await expect(guard({ signal: controller.signal })).rejects.toMatchObject({ outcome: 'aborted' })
+    await expect(guard({ signal: controller.signal })).rejects.toMatchObject({ code: 'aborted' })
     const [thread = ''] = await threads()
     expect(await statusOf(thread)).toBe('withdrawn')
   })
@@ -65,11 +65,11 @@ describe('a call that its caller aborts', () => {
     const { guard, threads } = open()
     const controller = new AbortController()
     const given = { callId: 'c1', signal: controller.signal, onPending: () => controller.abort() }
-    await expect(guard(given)).rejects.toMatchObject({ outcome: 'aborted' })
+    await expect(guard(given)).rejects.toMatchObject({ code: 'aborted' })
     const again = guard({ callId: 'c1' })
     await expect(again).rejects.toMatchObject({
-      outcome: 'rejected',
-      message: expect.stringMatching(/^withdrawn: /) as string,
+      code: 'withdrawn',
+      reason: expect.stringMatching(/^withdrawn: /) as string,
     })
     expect(await threads()).toHaveLength(1)
   })
@@ -77,7 +77,7 @@ describe('a call that its caller aborts', () => {
   it('is also withdrawn when a listener fails', async () => {
     const { guard, threads } = open()
     const failing = () => Promise.reject(new Error('no screen'))
-    await expect(guard({ onPending: failing })).rejects.toMatchObject({ outcome: 'aborted' })
+    await expect(guard({ onPending: failing })).rejects.toMatchObject({ code: 'aborted' })
     expect(await statusOf((await threads())[0] ?? '')).toBe('withdrawn')
   })
 
@@ -85,7 +85,7 @@ describe('a call that its caller aborts', () => {
     const { gate, threads } = open()
     const controller = new AbortController()
     const options = { signal: controller.signal, onPending: () => controller.abort('enough') }
-    await expect(gate.authorize('hold', {}, options)).rejects.toMatchObject({ outcome: 'aborted' })
+    await expect(gate.authorize('hold', {}, options)).rejects.toMatchObject({ code: 'aborted' })
     expect(await statusOf((await threads())[0] ?? '')).toBe('withdrawn')
   })
 
@@ -97,7 +97,7 @@ describe('a call that its caller aborts', () => {
     }
     const { guard, threads } = open({ fetch: gone })
     const done = guard({ signal: controller.signal, onPending: () => controller.abort() })
-    await expect(done).rejects.toMatchObject({ outcome: 'aborted' })
+    await expect(done).rejects.toMatchObject({ code: 'aborted' })
     expect(await statusOf((await threads())[0] ?? '')).toBe('pending_review')
   })
 })
@@ -109,7 +109,7 @@ describe('a call whose caller only stops waiting', () => {
       const controller = new AbortController()
       const options = { callId: 'c', signal: controller.signal, onPending: () => controller.abort(reason) }
       const [thread = ''] = await guard(options).then(expect.unreachable, async (error: unknown) => {
-        expect(error).toMatchObject({ outcome: 'timeout' })
+        expect(error).toMatchObject({ code: 'still_pending' })
         return threads()
       })
       expect(await statusOf(thread)).toBe('pending_review')
@@ -122,7 +122,7 @@ describe('a call whose caller only stops waiting', () => {
 
   it('by AbortSignal.timeout itself', async () => {
     const { guard, threads } = open()
-    await expect(guard({ signal: AbortSignal.timeout(500) })).rejects.toMatchObject({ outcome: 'timeout' })
+    await expect(guard({ signal: AbortSignal.timeout(500) })).rejects.toMatchObject({ code: 'still_pending' })
     await until(async () => (await threads()).length === 1)
     expect(await statusOf((await threads())[0] ?? '')).toBe('pending_review')
   })

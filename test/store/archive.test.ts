@@ -236,7 +236,7 @@ describe.each(PAIRS)('a backup from %s to %s', (one, other) => {
 })
 
 describe("a Redis user with only the gateway's permissions", () => {
-  const operations = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+  const operations = readFileSync(new URL('../../docs/redis.md', import.meta.url), 'utf8')
   const GATEWAY = /^user countersign on >PASSWORD (.*)$/m.exec(operations)?.[1] ?? ''
   const page = readFileSync(new URL('../../docs/store.md', import.meta.url), 'utf8')
   const more = /`(\+mget [^`]*)`/.exec(page)?.[1] ?? ''

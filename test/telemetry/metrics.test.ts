@@ -262,7 +262,7 @@ describe('the metrics', () => {
       'countersign_store_growth_bytes{kind="record thread"} -10000',
       'countersign_webhook_deliveries_waiting 7',
       'countersign_webhook_overdue_seconds 45',
-      'countersign_webhook_destinations_paused{reason="gone"} 1',
+      'countersign_webhooks_paused{reason="gone"} 1',
       'countersign_http_requests_in_flight 4',
       'countersign_http_connections 3',
       'countersign_polls_held 2',

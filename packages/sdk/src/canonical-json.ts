@@ -1,4 +1,3 @@
-import { messageOf, NotExecuted } from './errors.ts'
 import type { Json } from './types.ts'
 
 /** The depth at which a value is considered cyclic. The gateway's limit is far lower (docs/limits.md, JSON_DEPTH). */
@@ -109,15 +108,6 @@ type Payload = { readonly [key: string]: Json }
 export function frozenCopy<T extends Json>(value: T): T {
   const copy = JSON.parse(canonicalJson(value)) as T
   return freeze(copy)
-}
-
-/** @throws NotExecuted for a value that JSON cannot express */
-export function checkedCopy<T extends Json>(value: T, what: string): T {
-  try {
-    return frozenCopy(value)
-  } catch (cause) {
-    throw new NotExecuted('invalid_payload', `${what} is not JSON: ${messageOf(cause)}`, { cause })
-  }
 }
 
 function freeze<T>(value: T): T {

@@ -1,3 +1,5 @@
+import type { Handle } from './handle.ts'
+
 /**
  * The gateway refused (`status` is set) or did not answer (`status` is undefined). This error never permits execution.
  */
@@ -38,65 +40,174 @@ export interface ErrorFacts {
   readonly cause?: unknown
 }
 
+interface Row {
+  /** Advice for the model. */
+  readonly advice?: string
+  /** Whether the same call may run later. */
+  readonly retryable?: boolean
+  readonly opening?: string
+}
+
+const ASK = 'Ask the operator of the agent.'
+
+/** Why a call did not run. The package for Python has the same table. */
+const REFUSALS = {
+  not_executed: {},
+  rejected: { advice: 'Do not call the tool again with these arguments.' },
+  expired: {
+    retryable: true,
+    advice: 'Call the tool again only if it is still needed: a new review begins.',
+  },
+  withdrawn: { advice: 'Call the tool again only if it is still needed.' },
+  changes_requested: { advice: 'Change the arguments as the reviewers ask, and call the tool again.' },
+  still_pending: { retryable: true, advice: 'Tell the user that the call waits for review.' },
+  aborted: {},
+  invalid_payload: { advice: 'Correct the arguments and call the tool again.' },
+  arguments_changed: { advice: 'Call the tool again: the new arguments need a review of their own.' },
+  unknown_tool: { advice: 'Use another tool.' },
+  no_proof: {
+    opening: 'It may have run',
+    advice: 'Find out whether it ran before you call the tool again: a new review begins.',
+  },
+  proof_refused: { advice: 'Call the tool again only if it has not run: a new review begins.' },
+  outcome_unknown: {
+    retryable: true,
+    advice: 'The tool did not run. Call it again if it is still needed: a new review begins.',
+  },
+  gateway_unavailable: { retryable: true, advice: 'Try again later.' },
+  gateway_untrusted: { advice: ASK },
+  gateway_refused: { advice: ASK },
+  unexpected_answer: { advice: ASK },
+} as const satisfies Record<string, Row>
+
 /** The reason why a call did not run. */
-export type Outcome =
-  | 'rejected'
-  | 'changes_requested'
-  | 'timeout'
-  | 'aborted'
-  | 'invalid_payload'
-  | 'unknown_tool'
-  | 'no_proof'
-  | 'proof_refused'
-  | 'gateway_error'
-  | 'unknown_status'
+export type Code = keyof typeof REFUSALS
 
-/** The error for a call that did not run. `outcome` is the reason, and `message` is suitable for the model. */
-export class NotExecuted extends Error {
-  override readonly name = 'NotExecuted'
-  readonly outcome: Outcome
+export interface RefusalDetails {
+  readonly thread_id?: string | undefined
+  /** The console page of the thread. */
+  readonly console_url?: string | undefined
+  /** Continues the call, which still waits. */
+  readonly handle?: Handle | undefined
+  /** JSON Pointers (RFC 6901) of invalid values. */
+  readonly places?: readonly string[] | undefined
+  /** The gateway's code (docs/errors.md). */
+  readonly problem?: string | undefined
+  readonly cause?: unknown
+}
+
+/** The error for a call that did not run. `message` is a sentence that a model can act on. */
+export class NotExecuted extends Error implements RefusalDetails {
+  readonly code: Code
+  /** Whether the same call may run later. */
+  readonly retryable: boolean
+  /** The text of policy, a reviewer or the gateway, without advice. */
+  readonly reason: string
   readonly thread_id: string | undefined
+  readonly console_url: string | undefined
+  readonly handle: Handle | undefined
+  readonly places: readonly string[]
+  readonly problem: string | undefined
 
-  constructor(
-    outcome: Outcome,
-    message: string,
-    facts: { thread_id?: string | undefined; cause?: unknown } = {},
-  ) {
-    super(message, { cause: facts.cause })
-    this.outcome = outcome
-    this.thread_id = facts.thread_id
+  constructor(reason: string, details: RefusalDetails = {}, code: Code = 'not_executed') {
+    const { opening = 'Not executed', advice = '', retryable = false }: Row = REFUSALS[code]
+    const ended = /[.!?]$/.test(reason) ? reason : `${reason}.`
+    super(`${opening}: ${ended} ${advice}`.trimEnd(), { cause: details.cause })
+    this.name = code.replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())
+    this.code = code
+    this.retryable = retryable
+    this.reason = reason
+    this.thread_id = details.thread_id
+    this.console_url = details.console_url
+    this.handle = details.handle
+    this.places = details.places ?? []
+    this.problem = details.problem
   }
 }
 
-/**
- * The text for the model about a call that did not run. `countersign mcp`, `countersign hook` and the adapters share
- * it.
- */
-export function refusalText({ outcome, message, thread_id }: NotExecuted): string {
-  if (outcome === 'timeout' && thread_id === undefined)
-    return `Not executed: ${message}. Call the tool again with exactly the same arguments to continue.`
-  if (outcome === 'timeout')
-    return `Not executed: people have not decided yet (thread ${thread_id}). Call the tool again with exactly the same arguments to continue waiting.`
-  if (outcome === 'changes_requested') return `Not executed: the reviewers ask for changes: ${message}`
-  return `Not executed: ${message}`
+type Refusal<C extends Code> = new (
+  reason: string,
+  details?: RefusalDetails,
+) => NotExecuted & { readonly code: C }
+
+function refusal<C extends Code>(code: C): Refusal<C> {
+  const made = class extends NotExecuted {
+    constructor(reason: string, details?: RefusalDetails) {
+      super(reason, details, code)
+    }
+  }
+  return made as unknown as Refusal<C>
+}
+
+/** Policy or a reviewer rejected the call. */
+export class Rejected extends refusal('rejected') {}
+/** The thread expired before a reviewer decided, or before the agent collected the approval. */
+export class Expired extends refusal('expired') {}
+/** The agent withdrew the call. */
+export class Withdrawn extends refusal('withdrawn') {}
+/** The reviewers ask for other arguments; `handle` is for `revise`. */
+export class ChangesRequested extends refusal('changes_requested') {}
+/** No reviewer decided in time. The review continues; `handle` is for `resume`. */
+export class StillPending extends refusal('still_pending') {}
+/** The caller's signal, or a failed hook, ended the call. It is withdrawn. */
+export class Aborted extends refusal('aborted') {}
+/** The arguments are not JSON, or do not fit the contract of the tool. */
+export class InvalidPayload extends refusal('invalid_payload') {}
+/** The tool was about to get arguments that were not approved. The proof stays unused. */
+export class ArgumentsChanged extends refusal('arguments_changed') {}
+/** The gateway does not let this agent use the tool. */
+export class UnknownTool extends refusal('unknown_tool') {}
+/** Approved, but the proof was redeemed before or cannot be replaced. Another run may have started the tool. */
+export class NoProof extends refusal('no_proof') {}
+/** The gateway refused the proof. */
+export class ProofRefused extends refusal('proof_refused') {}
+/** The answer to the redemption was lost. The proof may be spent; the tool did not run. */
+export class OutcomeUnknown extends refusal('outcome_unknown') {}
+/** The gateway did not answer, or cannot decide now. */
+export class GatewayUnavailable extends refusal('gateway_unavailable') {}
+/** TLS with the gateway failed. No request was sent. */
+export class GatewayUntrusted extends refusal('gateway_untrusted') {}
+/** The gateway refused the request; `problem` is its code. */
+export class GatewayRefused extends refusal('gateway_refused') {}
+/** The answer is not from the agent API, or is about another call. */
+export class UnexpectedAnswer extends refusal('unexpected_answer') {}
+
+/** Adds what the thrower did not know. */
+export function withDetails(error: NotExecuted, details: RefusalDetails): NotExecuted {
+  const missing = Object.entries(details).filter(([name]) => error[name as keyof NotExecuted] === undefined)
+  return Object.assign(error, Object.fromEntries(missing))
+}
+
+/** The text for the model of a program in which an equal call continues the wait, such as `countersign mcp`. */
+export function refusalText({ code, reason, message, thread_id }: NotExecuted): string {
+  if (code !== 'still_pending') return message
+  if (thread_id === undefined)
+    return `Not executed: ${reason}. Call the tool again with exactly the same arguments to continue.`
+  return `Not executed: people have not decided yet (thread ${thread_id}). Call the tool again with exactly the same arguments to continue waiting.`
 }
 
 /** The same information for programs. */
-export function refusalFacts({ outcome, thread_id }: NotExecuted): { readonly [name: string]: string } {
+export function refusalFacts({ code, thread_id }: NotExecuted): { readonly [name: string]: string } {
   return {
-    'countersign/outcome': outcome,
+    'countersign/code': code,
     ...(thread_id === undefined ? {} : { 'countersign/thread_id': thread_id }),
   }
 }
 
-const UNDECIDED: readonly Outcome[] = ['timeout', 'gateway_error']
+const UNDECIDED: readonly Code[] = [
+  'still_pending',
+  'outcome_unknown',
+  'gateway_unavailable',
+  'gateway_untrusted',
+  'gateway_refused',
+]
 
 /**
  * True when the decision on the call is unknown. The same call may be repeated and then resumes. An `aborted` call is
  * withdrawn and does not resume.
  */
-export function isUndecided({ outcome }: NotExecuted): boolean {
-  return UNDECIDED.includes(outcome)
+export function isUndecided({ code }: NotExecuted): boolean {
+  return UNDECIDED.includes(code)
 }
 
 export function messageOf(error: unknown): string {

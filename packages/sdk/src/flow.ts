@@ -1,15 +1,27 @@
-import { actionHash, checkedCopy, type Which } from './canonical-json.ts'
+import { actionHash, type Which } from './canonical-json.ts'
+import { type Carrier, requireEqual } from './carrier.ts'
 import type { Client } from './client.ts'
-import { CountersignError, messageOf, NotExecuted } from './errors.ts'
+import {
+  ChangesRequested,
+  GatewayUnavailable,
+  InvalidPayload,
+  messageOf,
+  NotExecuted,
+  StillPending,
+  UnexpectedAnswer,
+  UnknownTool,
+} from './errors.ts'
+import { type Handle, sized } from './handle.ts'
 import type { UsedAllows } from './idempotency.ts'
 import type { Claims, GuardOptions } from './options.ts'
 import { nearest } from './nearest.ts'
 import { notifyPending } from './pending.ts'
-import { checkAborted, orAborted, pause, type RetryContext, withRetry } from './retry.ts'
+import { checkEcho, checkThread, contextOf, redeem, refused } from './proof.ts'
+import { checkAborted, orAborted, pause, withRetry } from './retry.ts'
 import { type SchemaError, schemaErrors } from './schema-check.ts'
 import type { Decision, Json, Payload, ResolvedTool } from './types.ts'
 
-/** A call of `guard` or `authorize`, with its dependencies. */
+/** A call with its dependencies. */
 export interface Call {
   readonly client: Client
   readonly contracts: Map<string, ResolvedTool>
@@ -23,25 +35,38 @@ export interface Call {
   readonly usedAllows: UsedAllows
   readonly maxWaitMs: number
   readonly signal: AbortSignal | undefined
+  readonly carrier: Carrier
   readonly onPending: GuardOptions<Payload>['onPending'] | undefined
   readonly revise: GuardOptions<Payload>['revise'] | undefined
   readonly beforeProof: GuardOptions<Payload>['beforeProof'] | undefined
   readonly claims: Claims
   readonly unsignedApprovals: boolean
+  /** The wait ends before this time of `performance.now()`. */
+  readonly latest: number
+  /** The last step of the call, for the handle of its refusal. */
+  readonly at: { step?: Step }
 }
 
 /** An immutable action and the hash that was submitted for it. */
-interface Action {
+export interface Action extends Which {
   readonly payload: Payload
   readonly hash: string
 }
 
-interface Step {
-  readonly action: Action
+/** An action, and the arguments for the function, whose JSON is the payload. */
+export interface Own extends Action {
+  readonly value: unknown
+}
+
+export interface Step {
+  readonly action: Own
   readonly decision: Decision
 }
 
-export type AuthorizedCall = Action & { thread_id?: string }
+export interface AuthorizedCall {
+  readonly action: Own
+  readonly thread_id: string | undefined
+}
 
 /**
  * Maximum number of repeated allows for one id. A gateway that repeats more cannot distinguish old answers from new.
@@ -52,33 +77,67 @@ const POLL_SECONDS = 50
 const LEAST_POLL_MS = 1_000
 
 /**
- * Takes a call to the decision that lets it run: checks it against its contract, submits it, waits for reviewers,
- * redeems the proof.
+ * The first half of a call: checks it against its contract, and submits it.
  *
- * @throws NotExecuted for all other decisions; other errors for answers of an unexpected shape
+ * @throws NotExecuted; other errors for answers of an unexpected shape
  */
-export async function decide(call: Call, payload: Payload): Promise<AuthorizedCall> {
+export async function proposed(
+  call: Call,
+  { value, payload }: Pick<Own, 'value' | 'payload'>,
+): Promise<Step> {
   await checkLocally(call, payload)
-  const { action, decision } = await waitForPeople(call, await submit(call, payload))
+  const { action, decision } = await submit(call, payload)
+  return (call.at.step = { action: { ...action, value }, decision })
+}
+
+/**
+ * The second half: waits for reviewers, and redeems the proof.
+ *
+ * @throws NotExecuted unless the call may run; other errors for answers of an unexpected shape
+ */
+export async function permitted(call: Call, first: Step): Promise<AuthorizedCall> {
+  const { action, decision } = await waitForPeople(call, first)
   if (decision.status !== 'allow' && decision.status !== 'approved') throw refused(decision)
   checkEcho(call, decision, action)
   checkAborted(contextOf(call, decision))
+  requireEqual(call.carrier, action.value, action.payload, decision.thread_id)
   if (decision.status === 'approved') {
-    await call.beforeProof?.(action.payload)
+    await call.beforeProof?.(action.value as Payload)
     checkAborted(contextOf(call, decision))
     await redeem(call, action, decision)
   }
-  return { ...action, ...(decision.thread_id === undefined ? {} : { thread_id: decision.thread_id }) }
+  return { action, thread_id: decision.thread_id }
 }
+
+/**
+ * The handle of a proposed call.
+ *
+ * @throws NotExecuted when the call neither may run nor waits
+ */
+export function handleOf(call: Pick<Call, 'tool' | 'taskId'>, { action, decision }: Step): Handle {
+  const { status, thread_id } = decision
+  if (status !== 'allow' && status !== 'pending_review') throw refused(decision)
+  if (status === 'pending_review' && thread_id === undefined) throw withoutThread()
+  return sized({
+    v: 1,
+    status: isDecided(decision) ? 'approved' : status,
+    task_id: call.taskId,
+    tool_name: call.tool,
+    nonce: action.nonce,
+    action_hash: action.hash,
+    ...(action.again === undefined ? {} : { again: action.again }),
+    ...(status === 'allow' || thread_id === undefined ? {} : { thread_id }),
+    payload: action.payload,
+  })
+}
+
+const withoutThread = (): NotExecuted => new UnexpectedAnswer('a pending decision without a thread')
 
 async function checkLocally(call: Call, payload: Payload): Promise<void> {
   const found = await errorsByContract(call, payload)
   if (found.length === 0) return
   const places = found.map(({ pointer, message }) => `${pointer === '' ? 'the payload' : pointer} ${message}`)
-  throw new NotExecuted(
-    'invalid_payload',
-    `the payload does not fit the contract of ${call.tool}: ${places.join('; ')}`,
-  )
+  throw new InvalidPayload(`the payload does not fit the contract of ${call.tool}: ${places.join('; ')}`)
 }
 
 /** The errors in the payload. A cached contract may be outdated, so the SDK reads the current one before it refuses. */
@@ -87,8 +146,7 @@ async function errorsByContract(call: Call, payload: Payload): Promise<SchemaErr
   if (known && errorsBy(known, payload)?.length === 0) return []
   const contract = await resolveContract(call)
   const found = errorsBy(contract, payload)
-  if (found === undefined)
-    throw new NotExecuted('gateway_error', `the contract of ${call.tool} cannot be read`)
+  if (found === undefined) throw new GatewayUnavailable(`the contract of ${call.tool} cannot be read`)
   call.contracts.set(call.tool, contract)
   return found
 }
@@ -106,10 +164,7 @@ async function resolveContract(call: Call): Promise<ResolvedTool> {
   const { tools } = await withRetry(() => call.client.resolve([call.tool], call), call)
   const contract = tools.find((one) => (one as ResolvedTool | null)?.name === call.tool)
   if (contract === undefined)
-    throw new NotExecuted(
-      'unknown_tool',
-      `the gateway does not let this agent use ${call.tool}${await suggestion(call)}`,
-    )
+    throw new UnknownTool(`the gateway does not let this agent use ${call.tool}${await suggestion(call)}`)
   return contract
 }
 
@@ -122,7 +177,7 @@ async function suggestion(call: Call): Promise<string> {
 
 async function actionOf(call: Call, payload: Payload, which: Which): Promise<Action> {
   const action = { task_id: call.taskId, tool_name: call.tool, payload, ...which }
-  return { payload, hash: await actionHash(action) }
+  return { payload, hash: await actionHash(action), ...which }
 }
 
 /**
@@ -131,7 +186,10 @@ async function actionOf(call: Call, payload: Payload, which: Which): Promise<Act
  * marks repeated answers. An earlier answer may be lost or used. In doubt, the SDK lets a call count twice, because it
  * must not run twice.
  */
-async function submit(call: Call, payload: Payload): Promise<Step> {
+async function submit(
+  call: Call,
+  payload: Payload,
+): Promise<{ readonly action: Action; readonly decision: Decision }> {
   const first = await actionOf(call, payload, { nonce: call.callId })
   for (let replays = 0; replays <= MOST_REPLAYED;) {
     const again = call.usedAllows.used(first.hash)
@@ -142,7 +200,7 @@ async function submit(call: Call, payload: Payload): Promise<Step> {
     if (call.usedAllows.use(first.hash, again) && !mayBeUsed) return { action, decision }
     if (mayBeUsed) replays++
   }
-  throw new NotExecuted('gateway_error', 'allowed, but the gateway marks every answer as given before')
+  throw new GatewayUnavailable('allowed, but the gateway marks every answer as given before')
 }
 
 interface Submitted {
@@ -180,14 +238,14 @@ async function submitOnce(call: Call, { payload, hash }: Action): Promise<Submit
 async function waitForPeople(call: Call, first: Step): Promise<Step> {
   if (!isOpen(first.decision)) return first
   // a monotonic clock: the system's clock may be set
-  const deadline = performance.now() + call.maxWaitMs
+  const deadline = Math.min(performance.now() + call.maxWaitMs, call.latest)
   const asksPeople = first.decision.status === 'pending_review' && !isDecided(first.decision)
   const listener = asksPeople ? call.onPending : undefined
   const notice = notifyPending(listener, first.decision, call.signal)
   const waiting = { ...call, signal: notice.signal }
   let step = first
   try {
-    while (isOpen(step.decision)) step = await nextStep(waiting, step, deadline)
+    while (isOpen(step.decision)) step = call.at.step = await nextStep(waiting, step, deadline)
     notice.check()
     return step
   } catch (error) {
@@ -199,8 +257,8 @@ async function waitForPeople(call: Call, first: Step): Promise<Step> {
 }
 
 /** A hint: a rule approved the pending call (`proof: always`), and the gateway recommends a prompt poll. */
-const isDecided = ({ recommended_poll_after_seconds }: Decision): boolean =>
-  recommended_poll_after_seconds === 1
+export const isDecided = ({ status, recommended_poll_after_seconds }: Decision): boolean =>
+  status === 'pending_review' && recommended_poll_after_seconds === 1
 
 function isOpen(decision: Decision): boolean {
   return decision.status === 'pending_review' || decision.status === 'changes_requested'
@@ -214,24 +272,19 @@ async function nextStep(call: Call, { action, decision }: Step, deadline: number
 async function poll(call: Call, decision: Decision, deadline: number): Promise<Decision> {
   const thread_id = decision.thread_id
   const left = deadline - performance.now()
-  if (thread_id === undefined) throw new NotExecuted('unknown_status', 'a pending decision without a thread')
-  // compares in this direction, because NaN must end the wait
-  if (!(left > 0))
-    throw new NotExecuted('timeout', 'no reviewer decided while the agent waited', { thread_id })
-  const waitSeconds = Math.max(1, Math.min(POLL_SECONDS, Math.ceil(left / 1_000)))
+  if (thread_id === undefined) throw withoutThread()
+  // compares in this direction, because NaN must end the wait; a call without time is asked about once
+  const isLast = !(left > 0)
+  const waitSeconds = isLast ? 0 : Math.max(1, Math.min(POLL_SECONDS, Math.ceil(left / 1_000)))
   const asked = performance.now()
   const context = contextOf(call, decision)
   // reviewers continue to decide while the gateway restarts
-  const patient = { ...context, until: deadline }
+  const patient = isLast ? context : { ...context, until: deadline }
   const answer = await withRetry(() => call.client.poll({ thread_id }, { waitSeconds, ...context }), patient)
-  if (answer.thread_id !== undefined && answer.thread_id !== thread_id)
-    throw new NotExecuted('unknown_status', 'the decision is about another thread', { thread_id })
-  // an approval carries a proof, but an allow would run without one
-  if (answer.status === 'allow')
-    throw new NotExecuted('unknown_status', 'allowed, although the call was held for reviewers', {
-      thread_id,
-    })
+  checkThread(answer, thread_id)
   if (answer.status === 'pending_review') {
+    if (isLast)
+      throw new StillPending('no reviewer decided in the time that the agent may wait', { thread_id })
     const early = pollAfterMs(answer, waitSeconds) - (performance.now() - asked)
     if (early > 0) await pause(Math.min(early, deadline - performance.now()), context)
   }
@@ -250,14 +303,22 @@ export function pollAfterMs({ recommended_poll_after_seconds: wish }: Decision, 
   return Math.max(LEAST_POLL_MS, seconds * 1_000)
 }
 
-async function revise(call: Call, action: Action, decision: Decision): Promise<Action> {
+async function revise(call: Call, action: Own, decision: Decision): Promise<Own> {
   const { thread_id, message = 'the reviewers asked for changes' } = decision
   const context = contextOf(call, decision)
   const payload = await orAborted(revisedPayload(call, action, decision), context)
-  if (payload === undefined || thread_id === undefined)
-    throw new NotExecuted('changes_requested', message, { thread_id })
-  const copy = checkedCopy(payload, 'the revised payload')
-  const next = await actionOf(call, copy, { nonce: crypto.randomUUID() })
+  if (payload === undefined || thread_id === undefined) throw new ChangesRequested(message, { thread_id })
+  return (await revision(call, thread_id, payload)).action
+}
+
+/** Replaces the action in the same thread. Returns the new action, and the status of the thread. */
+export async function revision(
+  call: Call,
+  thread_id: string,
+  value: unknown,
+): Promise<{ readonly action: Own; readonly status: Decision['status'] | undefined }> {
+  const context = { signal: call.signal, thread_id }
+  const next = await actionOf(call, call.carrier.toPayload(value), { nonce: crypto.randomUUID() })
   await checkLocally(call, next.payload)
   // keeps only claims that policy reads again; preview, summary and images described the old payload
   const { subject = call.tool, workflow_name, task_label, risk_level } = call.claims
@@ -273,103 +334,22 @@ async function revise(call: Call, action: Action, decision: Decision): Promise<A
   }
   const event_type = `revision.${call.taskId}.${thread_id}`
   const event = { event_type, event_summary: 'revised as the reviewers asked', payload: { revision } }
-  await withRetry(() => call.client.record(call.taskId, event, context), { ...context, tries: 1 })
-  return next
+  const once = { ...context, tries: 1 }
+  const { status } = await withRetry(() => call.client.record(call.taskId, event, context), once)
+  return { action: { ...next, value }, status }
 }
 
 /** @throws NotExecuted when `revise` throws: the changes were not made */
-async function revisedPayload(call: Call, action: Action, decision: Decision): Promise<Payload | undefined> {
+async function revisedPayload(call: Call, action: Own, decision: Decision): Promise<unknown> {
   const { thread_id, message = 'the reviewers asked for changes' } = decision
   try {
-    return await call.revise?.(message, action.payload)
+    return await call.revise?.(message, action.value as Payload)
   } catch (cause) {
-    throw new NotExecuted('changes_requested', message, { thread_id, cause })
+    throw new ChangesRequested(message, { thread_id, cause })
   }
 }
-
-function refused(decision: Decision): NotExecuted {
-  const known = decision.status === 'reject' || decision.status === 'rejected'
-  const message = decision.message ?? `the gateway answered ${decision.status}`
-  return new NotExecuted(known ? 'rejected' : 'unknown_status', message, { thread_id: decision.thread_id })
-}
-
-/** Checks that the gateway's decision is about this action. */
-function checkEcho({ taskId }: Call, decision: Decision, action: Action): void {
-  if (decision.action_hash === action.hash && decision.task_id === taskId) return
-  throw new NotExecuted('unknown_status', 'the decision is about another action', {
-    thread_id: decision.thread_id,
-  })
-}
-
-function contextOf({ signal }: Call, { thread_id }: Decision): RetryContext {
-  return { signal, thread_id }
-}
-
-/**
- * Redeems the proof immediately before the call runs. The call may run only after `valid: true` for this task, thread
- * and hash, without a reason.
- */
-async function redeem(call: Call, action: Action, decision: Decision): Promise<void> {
-  if (decision.approval_token === undefined && call.unsignedApprovals) return
-  const context = contextOf(call, decision)
-  const { approval_token, thread_id } = await withProof(call, action, decision)
-  const request = {
-    task_id: call.taskId,
-    signature: approval_token,
-    request_payload: action.payload,
-    thread_id,
-    action_hash: action.hash,
-  }
-  const result = await withRetry(() => call.client.validate(request, context), context)
-  const { valid, reason, task_id } = result
-  const same = task_id === call.taskId && result.thread_id === thread_id && result.action_hash === action.hash
-  // `valid` and a reason contradict each other
-  if (valid !== true || reason !== undefined || !same)
-    throw new NotExecuted('proof_refused', `the proof was refused: ${reason ?? 'invalid'}`, {
-      thread_id,
-    })
-}
-
-interface Proven {
-  readonly approval_token: string
-  readonly thread_id: string
-}
-
-/** The proof of the decision. A proof that was handed out but did not arrive is replaced. */
-async function withProof(call: Call, action: Action, decision: Decision): Promise<Proven> {
-  const { approval_token, thread_id } = decision
-  if (thread_id === undefined) throw noProof('the answer names no thread')
-  if (approval_token !== undefined) return { approval_token, thread_id }
-  const context = contextOf(call, decision)
-  const again = await withRetry(() => call.client.reissue(thread_id, context), context).catch(
-    (error: unknown) => {
-      throw withoutProof(error, thread_id)
-    },
-  )
-  if (again.status !== 'approved') throw refused(again)
-  checkEcho(call, again, action)
-  if (again.approval_token === undefined || again.thread_id !== thread_id)
-    throw noProof('the gateway gave none', thread_id)
-  return { approval_token: again.approval_token, thread_id }
-}
-
-/** The gateway's refusal to replace the proof. An absent answer is returned unchanged, because a retry may succeed. */
-function withoutProof(error: unknown, thread_id: string): unknown {
-  const { cause } = error as { readonly cause?: unknown }
-  if (!(cause instanceof CountersignError) || cause.status === undefined || cause.status >= 500) return error
-  const why = cause.code === 'proof_used' ? STARTED : `${cause.message}. ${MAYBE_UNSIGNED}`
-  return noProof(why, thread_id, cause)
-}
-
-const STARTED = 'its proof was redeemed before, so the call was started, and its end is unknown'
-const MAYBE_UNSIGNED = 'An agent with `signed_approvals: false` needs the option `unsignedApprovals`'
-
-const noProof = (why: string, thread_id?: string, cause?: unknown): NotExecuted =>
-  new NotExecuted('no_proof', `approved, but without a proof: ${why}`, { thread_id, cause })
 
 /** Turns every error before the run, even an unexpected answer, into one kind of error. */
 export function asNotExecuted(error: unknown): NotExecuted {
-  return error instanceof NotExecuted
-    ? error
-    : new NotExecuted('gateway_error', messageOf(error), { cause: error })
+  return error instanceof NotExecuted ? error : new GatewayUnavailable(messageOf(error), { cause: error })
 }

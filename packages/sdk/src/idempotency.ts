@@ -43,3 +43,29 @@ export function createUsedAllows(now: () => number): UsedAllows {
     },
   }
 }
+
+/** The allows of handles that this process resumes later. */
+export interface FreshAllows {
+  keep(hash: string): void
+  /** False unless the allow was kept, is young enough and not taken yet. */
+  take(hash: string): boolean
+}
+
+/** Time in which a kept allow counts, ms, as long as the gateway would repeat it (IDEMPOTENT_ALLOW_MS). */
+const FRESH_MS = 10 * 60_000
+
+/** @param now ms by a monotonic clock */
+export function createFreshAllows(now: () => number): FreshAllows {
+  const kept = new Map<string, number>()
+  return {
+    keep: (hash) => {
+      for (const [old, at] of kept) if (now() - at > FRESH_MS) kept.delete(old)
+      kept.set(hash, now())
+    },
+    take: (hash) => {
+      const at = kept.get(hash)
+      kept.delete(hash)
+      return at !== undefined && now() - at <= FRESH_MS
+    },
+  }
+}

@@ -1,8 +1,38 @@
 export { actionHash, canonicalJson, frozenCopy, sha256 } from './canonical-json.ts'
 export { type CallOptions, type Client, createClient, type WithdrawOptions } from './client.ts'
-export { type Complaint, CountersignError, NotExecuted, type Outcome } from './errors.ts'
+export {
+  Aborted,
+  ArgumentsChanged,
+  ChangesRequested,
+  type Code,
+  type Complaint,
+  CountersignError,
+  Expired,
+  GatewayRefused,
+  GatewayUnavailable,
+  GatewayUntrusted,
+  InvalidPayload,
+  NoProof,
+  NotExecuted,
+  OutcomeUnknown,
+  ProofRefused,
+  Rejected,
+  StillPending,
+  UnexpectedAnswer,
+  UnknownTool,
+  Withdrawn,
+} from './errors.ts'
 export { createGate, type Gate, type Guard } from './gate.ts'
-export type { Claims, ClientOptions, GateOptions, GuardOptions } from './options.ts'
+export type { Handle } from './handle.ts'
+export type {
+  Claims,
+  ClientOptions,
+  GateOptions,
+  GuardOptions,
+  ProposeOptions,
+  ResumeOptions,
+} from './options.ts'
+export type { ToolSchema } from './carrier.ts'
 export { type SchemaError, schemaErrors } from './schema-check.ts'
 export type * from './types.ts'
 export {

@@ -1,4 +1,5 @@
-import type { Decision, DecisionRequest } from './types.ts'
+import type { ToolSchema } from './carrier.ts'
+import type { Decision, DecisionRequest, Payload } from './types.ts'
 
 export interface ClientOptions {
   /**
@@ -19,6 +20,8 @@ export interface GateOptions extends ClientOptions {
   readonly taskId?: string | undefined
   /** Maximum time to wait for reviewers, ms. Default 15 minutes. */
   readonly maxWaitMs?: number | undefined
+  /** Address of the console, if it differs from the gateway's. */
+  readonly consoleUrl?: string | undefined
   /**
    * Called for each held call that has no `onPending` of its own. Default: one line on standard error, about why
    * the call waits, where reviewers decide it, and for how long.
@@ -39,7 +42,43 @@ export type Claims = Readonly<
   >
 >
 
-export interface GuardOptions<P extends object> extends Claims {
+export interface Limits {
+  /** Maximum time for the proposal, the wait and the redemption together, ms. The tool's own time does not count. */
+  readonly deadlineMs?: number | undefined
+  /**
+   * Gives up the call at any time before it runs. The gate withdraws the call, and reviewers decide a repeated call
+   * again. An abort by `AbortSignal.timeout` only ends the wait: the gateway keeps the call for `graceSeconds`.
+   */
+  readonly signal?: AbortSignal | undefined
+  /** Time in which a call may be continued after `signal` timed out. Default 120; `Infinity`: until it expires. */
+  readonly graceSeconds?: number | undefined
+}
+
+interface Typed {
+  /** The tool's schema. It carries values that JSON does not have (docs/javascript/values.md). */
+  readonly schema?: ToolSchema | undefined
+}
+
+export interface ProposeOptions extends Claims, Limits, Typed {
+  readonly taskId: string
+  /** The runtime's own id for this call, as in `guard`. */
+  readonly callId: string
+  /** Replaces the gate's own. `propose` waits for this function, and withdraws the call if it fails. */
+  readonly onPending?: ((decision: Decision) => unknown) | undefined
+  /** `false` leaves the payload out of the handle. */
+  readonly keepPayload?: boolean | undefined
+}
+
+/** The claims count where policy judges an allowed call again. */
+export interface ResumeOptions extends Claims, Limits, Typed {
+  /** The proposed payload. Needed if the handle has none. */
+  readonly payload?: object | undefined
+  /** Replaces the gate's own. `0` asks once. */
+  readonly maxWaitMs?: number | undefined
+  readonly beforeProof?: ((payload: Payload) => unknown) | undefined
+}
+
+export interface GuardOptions<P extends object> extends Claims, Limits, Typed {
   /** Replaces the gate's own. */
   readonly taskId?: string | undefined
   /** Replaces the gate's own. */
@@ -52,15 +91,10 @@ export interface GuardOptions<P extends object> extends Claims {
    */
   readonly callId?: string | undefined
   /**
-   * Gives up the call at any time before it runs. The gate withdraws the call, and reviewers decide a repeated call
-   * again. An abort by `AbortSignal.timeout` only ends the wait, like `maxWaitMs`.
-   */
-  readonly signal?: AbortSignal | undefined
-  /**
    * Replaces the gate's own. Called once, when the call is held. The gate does not wait for this function. When the
    * function fails, immediately or later, the call ends.
    */
-  readonly onPending?: (decision: Decision) => unknown
+  readonly onPending?: ((decision: Decision) => unknown) | undefined
   /**
    * Called after reviewers approved a held call, right before its proof is redeemed. When the function fails, the call
    * ends, and the proof stays unused.

@@ -1,5 +1,5 @@
 import { onAbort } from './abort.ts'
-import { messageOf, NotExecuted } from './errors.ts'
+import { Aborted, messageOf, type NotExecuted } from './errors.ts'
 import type { Decision } from './types.ts'
 
 /** A running execution of the caller's `onPending`. */
@@ -26,7 +26,7 @@ export function notifyPending(
   let failure: NotExecuted | undefined
   const failed = (cause: unknown): NotExecuted => {
     const { thread_id } = decision
-    failure = new NotExecuted('aborted', `onPending failed: ${messageOf(cause)}`, { thread_id, cause })
+    failure = new Aborted(`onPending failed: ${messageOf(cause)}`, { thread_id, cause })
     return failure
   }
   const check = (): void => {

@@ -1,5 +1,16 @@
 import { onAbort } from './abort.ts'
-import { CountersignError, messageOf, NotExecuted, type Outcome } from './errors.ts'
+import {
+  Aborted,
+  CountersignError,
+  GatewayRefused,
+  GatewayUnavailable,
+  GatewayUntrusted,
+  InvalidPayload,
+  messageOf,
+  type NotExecuted,
+  StillPending,
+  UnexpectedAnswer,
+} from './errors.ts'
 
 const TRIES = 4
 /** Retried statuses. Proxies answer 502 and 504 while an instance starts or ends. */
@@ -34,8 +45,7 @@ export async function withRetry<T>(call: () => Promise<T>, context: RetryContext
       return await call()
     } catch (error) {
       if (signal?.aborted) throw gaveUp(signal.reason, thread_id)
-      if (!isRetryable(error) || isEnough(made, context))
-        throw new NotExecuted(outcomeOf(error), detailsOf(error), { thread_id, cause: error })
+      if (!isRetryable(error) || isEnough(made, context)) throw refusalOf(error, thread_id)
       await pause(Math.min(pauseOf(error, made), leftOf(context)), context)
     }
   }
@@ -52,9 +62,24 @@ function leftOf({ until = Infinity }: RetryContext): number {
 /** Codes of errors in the call itself: the payload violates the contract, is not acceptable JSON, or is too large. */
 const OF_THE_CALL = ['invalid_policy_input', 'invalid_json', 'body_too_large']
 
-function outcomeOf(error: unknown): Outcome {
-  const isInvalid = error instanceof CountersignError && OF_THE_CALL.includes(error.code)
-  return isInvalid ? 'invalid_payload' : 'gateway_error'
+/** Codes of TLS errors in Node, Bun and Deno, where they tell. */
+const OF_TLS = /^(?:ERR_(?:TLS|SSL)_|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/
+
+function refusalOf(cause: unknown, thread_id: string | undefined): NotExecuted {
+  const told = detailsOf(cause)
+  if (!(cause instanceof CountersignError)) return new GatewayUnavailable(told, { thread_id, cause })
+  const { code, status, errors } = cause
+  if (status === undefined) {
+    const fault = (cause.cause as { readonly cause?: { readonly code?: unknown } } | undefined)?.cause?.code
+    const Unreached = typeof fault === 'string' && OF_TLS.test(fault) ? GatewayUntrusted : GatewayUnavailable
+    return new Unreached(told, { thread_id, cause })
+  }
+  const details = { thread_id, cause, problem: code, places: errors.map(({ pointer }) => pointer) }
+  if (OF_THE_CALL.includes(code)) return new InvalidPayload(told, details)
+  if (code === 'unreadable' && !RETRIED.includes(status)) return new UnexpectedAnswer(told, details)
+  return status >= 500 || RETRIED.includes(status)
+    ? new GatewayUnavailable(told, details)
+    : new GatewayRefused(told, details)
 }
 
 /** The message with the faulty members, so that a model can correct them. */
@@ -65,7 +90,8 @@ function detailsOf(error: unknown): string {
 }
 
 function isRetryable(error: unknown): boolean {
-  return error instanceof CountersignError && (error.status === undefined || RETRIED.includes(error.status))
+  if (!(error instanceof CountersignError)) return false
+  return error.status === undefined || RETRIED.includes(error.status)
 }
 
 function pauseOf(error: unknown, made: number): number {
@@ -119,9 +145,8 @@ export function checkAborted({ signal, thread_id }: RetryContext): void {
  * the call.
  */
 function gaveUp(cause: unknown, thread_id: string | undefined): NotExecuted {
-  if (isTimeout(cause))
-    return new NotExecuted('timeout', 'the caller waited long enough', { thread_id, cause })
-  return new NotExecuted('aborted', 'the caller gave up', { thread_id, cause })
+  if (isTimeout(cause)) return new StillPending('the caller waited long enough', { thread_id, cause })
+  return new Aborted('the caller gave up', { thread_id, cause })
 }
 
 /** True when the reason is a timeout, by the name that `AbortSignal.timeout` and frameworks with time limits use. */

@@ -3,19 +3,22 @@
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 /** The arguments of a tool. */
 export type Payload = { readonly [key: string]: Json }
-/**
- * `T` where it is JSON, with `never` for other parts: functions, dates, maps, `undefined`. Accepts an `interface`,
- * which `Json` does not.
- */
-export type JsonOf<T> = T extends Json
+/** `T` where docs/javascript/values.md takes it, with `never` for other parts, such as functions and symbols. */
+export type ValueOf<T> = T extends Json | bigint | undefined | Date | URL
   ? T
-  : T extends ((...args: never[]) => unknown) | { toJSON(): unknown }
+  : T extends ((...args: never[]) => unknown) | symbol
     ? never
-    : T extends object
-      ? { readonly [Member in keyof T]: JsonOf<T[Member]> }
-      : never
+    : T extends ReadonlyMap<infer Key, infer Value>
+      ? [Key] extends [string]
+        ? ReadonlyMap<Key, ValueOf<Value>>
+        : never
+      : T extends ReadonlySet<infer Item>
+        ? ReadonlySet<ValueOf<Item>>
+        : T extends object
+          ? { readonly [Member in keyof T]: ValueOf<T[Member]> }
+          : never
 /** The same type for the arguments of a tool, which are never a list. */
-export type JsonObjectOf<T> = T extends readonly unknown[] ? never : JsonOf<T>
+export type PayloadOf<T> = T extends readonly unknown[] ? never : ValueOf<T>
 export type RiskLevel = 'low' | 'medium' | 'high' | 'critical'
 
 export interface DecisionRequest {

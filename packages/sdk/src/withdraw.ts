@@ -8,19 +8,19 @@ const WITHDRAWAL_MS = 1_500
 const REASON = 'the agent gave up the call'
 
 /**
- * Withdraws a call that its caller gave up. Votes no longer count, and the approval is void. Never fails, and has no
- * effect when the thread has ended or the gateway does not answer.
+ * Withdraws a call that its caller gave up, at once or after a grace. Then votes no longer count, and the approval is
+ * void. Never fails, and has no effect when the thread has ended or the gateway does not answer.
  *
  * @param answers the gateway's answers to the call, some of which may still arrive
  */
-export async function withdrawIfAborted(
+export async function giveUp(
   client: Client,
   answers: readonly Promise<Decision>[],
-  error: NotExecuted,
+  thread_id: string | undefined,
+  options?: WithdrawOptions,
 ): Promise<void> {
-  if (error.outcome !== 'aborted') return
-  const known = error.thread_id === undefined ? answers.map(threadIn) : [Promise.resolve(error.thread_id)]
-  await withdrawAll(client, known)
+  const known = thread_id === undefined ? answers.map(threadIn) : [Promise.resolve(thread_id)]
+  await withdrawAll(client, known, options)
 }
 
 /** Withdraws the thread that an earlier call with this id left open, because no later call continues an ended id. */
@@ -46,7 +46,7 @@ export async function leaveWaiting(
   if (thread !== undefined) await withdrawAll(client, [Promise.resolve(thread)], { graceSeconds })
 }
 
-async function withdrawAll(
+export async function withdrawAll(
   client: Client,
   threads: readonly Promise<string | undefined>[],
   options: WithdrawOptions = { reason: REASON },

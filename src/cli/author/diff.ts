@@ -22,8 +22,8 @@ export const DIFF = command({
   flags: {
     'fail-on': {
       values: ['loosens', 'changes'],
-      says: `loosens exits 5 if a decision is loosened, may be, or changed without being stricter or looser, and if
-        diff cannot tell; changes exits 5 if anything differs or may`,
+      says: `exit 5 when a decision gets looser or incomparable, or when diff cannot tell (loosens); on any
+        difference, or a possible one (changes)`,
     },
     waiting: {
       says: `also list the waiting calls for which NEW, a directory, asks for more reviewers; asks the gateway with the

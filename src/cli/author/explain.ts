@@ -28,7 +28,6 @@ export const EXPLAIN = command({
   flags: {
     format: { values: ['text', 'json'], default: 'text' },
     record: { says: 'explains a call from its record of evidence' },
-    json: { says: 'the older spelling of --format json' },
   },
   notes: `  "agent"            TENANT/AGENT. An agent that the directory does not have, or does not permit to use the tool, is
                      rejected. Without this member, the tool counts as permitted
@@ -44,7 +43,7 @@ export const EXPLAIN = command({
  */
 export async function explain(args: readonly string[]): Promise<void> {
   const { values, operands } = parse(EXPLAIN, args)
-  const format = values.json ? 'json' : values.format
+  const { format } = values
   const [file = '', dir = DEFAULT_POLICIES] = operands.toReversed()
   const bundle = await prepareDirectory(dir)
   if (!bundle.ok) {

@@ -1,9 +1,9 @@
-import { createInterface } from 'node:readline/promises'
 import type { ErasureRequest, ErasureView } from '../../contract/erasure.ts'
 import { createApi } from './api-client.ts'
 import { API_FLAGS, NEEDS_ADMIN_KEY, reachAsAdmin } from './credentials.ts'
 import { command } from '../terminal/command.ts'
 import { CliFailure, usage } from '../terminal/failure.ts'
+import { isConfirmed } from '../terminal/confirm.ts'
 import { type Asked, parse } from '../terminal/parse.ts'
 import { usageOf } from '../terminal/usage.ts'
 import { jsonOf } from '../terminal/visible-text.ts'
@@ -45,7 +45,7 @@ export async function erase(args: readonly string[]): Promise<void> {
     const found = await api.erase({ body: { ...body, preview: true }, timeoutMs: TIMEOUT_MS })
     if (found.records + found.threads === 0) throw new CliFailure('the gateway has no data of this selection')
     console.error(`this erases ${textOf(found)}`)
-    if (!(await isConfirmed())) throw new CliFailure('nothing was erased')
+    if (!(await isConfirmed('erase'))) throw new CliFailure('nothing was erased')
   }
   const erased = await api.erase({ body, timeoutMs: TIMEOUT_MS })
   if (values.json) return console.log(jsonOf(erased))
@@ -78,17 +78,3 @@ function textOf({ records, members, threads, waiting, since, until }: ErasureVie
 }
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
-
-/** Asks on the terminal. Without a terminal, the answer is no. */
-async function isConfirmed(): Promise<boolean> {
-  if (!process.stdin.isTTY) {
-    console.error('to erase without a terminal, add --yes')
-    return false
-  }
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(es)?$/i.test((await lines.question('Erase? [y/N] ')).trim())
-  } finally {
-    lines.close()
-  }
-}

@@ -45,14 +45,26 @@ const isLoading = (instances: readonly Listed[]): boolean =>
 
 const SAID = { loading: '  (loading)', loaded: '', failed: '  (the last load failed)' } as const
 
-function lineOf({ host, id, version, revision, commit, loaded_at, load, withdrawals }: Listed): string {
+function lineOf({
+  host,
+  id,
+  version,
+  revision,
+  commit,
+  loaded_at,
+  load,
+  withdrawals,
+  tiles_unreadable,
+}: Listed): string {
   const bundle =
     revision === undefined
       ? 'no bundle'
       : `${revision.slice(0, 12)}${commit ? ` (${commit.slice(0, 12)})` : ''}`
   const loaded = loaded_at === undefined ? '' : `  since ${loaded_at}`
-  const less = withdrawals === undefined ? '' : `\n  ${withdrawals}`
-  return `${host} ${id}  ${version}  ${bundle}${loaded}${SAID[load]}${less}`
+  const more = [withdrawals, tiles_unreadable]
+    .map((said) => (said === undefined ? '' : `\n  ${said}`))
+    .join('')
+  return `${host} ${id}  ${version}  ${bundle}${loaded}${SAID[load]}${more}`
 }
 
 function problemIn(instances: readonly Listed[], wanted: string | undefined): string | undefined {

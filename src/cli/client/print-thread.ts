@@ -96,7 +96,7 @@ export function printThread(view: ThreadView, rejections: Rejections = []): stri
     ]),
     ...raisedIn(view),
     '',
-    'What would run',
+    'Action',
     indent(JSON.stringify(view.payload, null, 2)),
     '',
     ...claims(view),

@@ -81,8 +81,8 @@ async function allowed(story: Story): Promise<void> {
 async function rejected(story: Story): Promise<void> {
   say('2', 'write /etc/passwd', 'policy rejects it, and nothing runs')
   const refusal = await refusalOf(story.gate.guard('file.write', SECRET, story.world.writeFile))
-  const asTold = refusal?.outcome === 'rejected' && !(await story.world.fileAt(SECRET.path))
-  result(story, refusal?.message ?? 'it ran', asTold, 'rejected, as intended')
+  const asTold = refusal?.code === 'rejected' && !(await story.world.fileAt(SECRET.path))
+  result(story, refusal?.reason ?? 'it ran', asTold, 'rejected, as intended')
 }
 
 async function allowedTransfer(story: Story): Promise<void> {

@@ -11,7 +11,7 @@ import { CliFailure } from '../terminal/failure.ts'
 export type Chosen = (export_: AsyncIterable<Uint8Array>) => AsyncGenerator<Uint8Array>
 
 interface Line {
-  readonly record: JsonObject
+  readonly record?: JsonObject
   readonly disclosures?: JsonValue
 }
 
@@ -25,6 +25,8 @@ export function chooseLines(field: string, equals: string): Chosen {
   if (typeof value === 'string') throw new CliFailure(`--field: ${value}`)
   const isChosen = (line: string): boolean => {
     const { record, disclosures } = JSON.parse(line) as Line
+    // a record that is lost
+    if (record === undefined) return false
     const { thread_id } = record
     const members = isDisclosures(disclosures) ? disclosures.members : {}
     const chosen =

@@ -2,6 +2,7 @@ import { type Chosen, chooseLines } from './evidence-about.ts'
 import { exportLines } from '../../tiles/export.ts'
 import { createApi } from '../client/api-client.ts'
 import { reachAsAdmin, URL_FLAG } from '../client/credentials.ts'
+import { acceptLoss } from './evidence-loss.ts'
 import { isPlace, withLog } from './evidence-place.ts'
 import { proveOne, verifyProof } from './evidence-proof.ts'
 import { verifyExport } from './evidence-verify.ts'
@@ -40,6 +41,12 @@ export const EVIDENCE = command({
       says: `Starts a new log when the tiles of the last contradict the store, or are lost. It has the same records, and
         another key and place. Evidence keeps the last note of the log before.`,
     },
+    'accept-loss': {
+      needs: ['tenant', 'before', 'reason'],
+      flags: ['yes'],
+      says: `Accepts that tiles are gone for good, with the records before --before that no gateway can read. It asks
+        every gateway, shows what is lost, and asks you. Evidence keeps what is lost, by whose word, and why.`,
+    },
     verify: {
       operands: 'FILE|PLACE',
       needs: ['key'],
@@ -68,6 +75,8 @@ export const EVIDENCE = command({
   flags: {
     tenant: { takes: 'TENANT', says: 'the tenant whose evidence it is' },
     reason: { takes: 'TEXT', says: 'why; kept as evidence' },
+    before: { takes: 'NUMBER', says: 'the first record after those that may be lost' },
+    yes: { says: 'does not ask' },
     after: { takes: 'NUMBER', default: '0', says: 'begins after this record' },
     disclosures: { says: 'adds the values and texts that evidence has a commitment to' },
     field: { takes: 'FIELD', says: 'only calls with a value in this field, with their disclosures' },
@@ -85,13 +94,15 @@ export const EVIDENCE = command({
     json: { common: true, says: 'prints the answer as JSON' },
   },
   notes: `PLACE is the log of one tenant as tiles: a directory, or s3://BUCKET/PREFIX with the settings COUNTERSIGN_TILES_...
-export, checkpoint, key and new-log need COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE. verify and verify-proof
+export, checkpoint, key, new-log and accept-loss need COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE. verify and verify-proof
 exit 3 if the check fails.`,
 })
 
 type Values = Asked<typeof EVIDENCE>['values']
 
 const PAGE = 10_000
+/** A new log first tries all records that left the store, ms. */
+const START_MS = 3_600_000
 
 export async function evidence(args: readonly string[]): Promise<void> {
   const { subcommand, operands, values } = parse(EVIDENCE, args)
@@ -106,6 +117,7 @@ export async function evidence(args: readonly string[]): Promise<void> {
     checkpoint: () => newest('checkpoint', tenant, values),
     key: () => newest('key', tenant, values),
     'new-log': () => startLog(tenant, values),
+    'accept-loss': () => acceptLoss(tenant, values),
   }
   return run[subcommand]()
 }
@@ -180,7 +192,10 @@ async function newest(what: 'checkpoint' | 'key', tenant: string, { url, json }:
 
 async function startLog(tenant: string, { url, json, reason = '' }: Values): Promise<void> {
   const reach = reachAsAdmin(url)
-  const started = await createApi(reach.url, reach.key).start_log({ body: { tenant, reason } })
+  const started = await createApi(reach.url, reach.key).start_log({
+    body: { tenant, reason },
+    timeoutMs: START_MS,
+  })
   if (json) return console.log(jsonOf(started))
   const { log, origin, verifier_key, previous_verifier_key } = started
   console.log(`${tenant} has log ${log} now, ${origin}, with this key:\n${verifier_key}`)

@@ -1,3 +1,4 @@
+import { lossText } from '../../evidence/loss-check.ts'
 import { PROPERTIES, type Property, type Verdict } from '../../evidence/verify.ts'
 import { onOneLine } from '../terminal/visible-text.ts'
 
@@ -95,7 +96,13 @@ function consistency({ faults }: Verdict, { checkpoints }: Brought): Said {
     : unknown('Some checkpoints or receipts do not match, so this cannot be decided.')
 }
 
-function completeness({ whole, story: { allowed, rejected, threads, redeemed, displays } }: Verdict): Said {
+function completeness({
+  whole,
+  lost,
+  story: { allowed, rejected, threads, redeemed, displays },
+}: Verdict): Said {
+  if (!whole && lost.length > 0)
+    return unknown(...lost.map(lossText), 'No other record is missing. What depends on them was not checked.')
   if (!whole) return unknown('Some records could not be read, and records after them were not checked.')
   const opened = Object.values(threads).reduce((sum, count) => sum + count, 0)
   const open = threads.pending_review + threads.changes_requested

@@ -3,6 +3,7 @@ import { openPlaces, tilesAddressOf } from '../../app/places.ts'
 import { EarlierRecords } from '../../app/whole-log.ts'
 import { type Config } from '../../settings/config.ts'
 import { type CheckReport, checkStore } from '../../gateway/integrity/store.ts'
+import { lossText } from '../../evidence/loss-check.ts'
 import { EXIT } from '../terminal/failure.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { orExplain } from './store-failure.ts'
@@ -28,6 +29,7 @@ export async function checkStoreOf(config: Config, format: 'text' | 'json'): Pro
   for (const { law, partition, what } of report.findings)
     console.log(onOneLine(`${law} ${partition}: ${what}`))
   if (report.omitted > 0) console.log(`... and ${report.omitted} more`)
+  for (const { partition, ...one } of report.lost) console.log(onOneLine(`${partition}: ${lossText(one)}`))
   console.log(`${verdict(report)} in ${config.store.shown}: ${counted(report)}`)
 }
 

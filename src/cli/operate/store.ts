@@ -10,7 +10,7 @@ export const STORE = command({
   subcommands: {
     check: {
       flags: ['format'],
-      says: `Reads the whole store and reports broken laws of the store and rules of the gateway (docs/store.md). Exits 3
+      says: `Reads the whole store and reports every violated invariant (docs/store.md). Exits 3
         if it finds one.`,
     },
     size: {

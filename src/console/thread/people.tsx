@@ -66,7 +66,7 @@ function WhatComes({ view }: { readonly view: ThreadView }) {
       ))}
       {view.deadline && (
         <li>
-          Rejected without a decision: <Countdown deadline={view.deadline} />
+          Expires without a decision: <Countdown deadline={view.deadline} />
         </li>
       )}
     </ul>

@@ -72,7 +72,7 @@ export function Destination({ id, state }: DestinationProps) {
       />
       <p class="quiet small">
         Deliveries are kept for a day after they are made, and for a week after they are given up.{' '}
-        <a href="#/webhooks">All destinations</a>
+        <a href="#/webhooks">All webhooks</a>
       </p>
     </>
   )

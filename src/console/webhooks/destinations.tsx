@@ -21,13 +21,13 @@ export function Destinations() {
           loading: body === undefined,
           ...(problem && { problem }),
         }}
-        label="Destinations"
+        label="Webhooks"
         row={(webhook) => <DestinationRow key={webhook.id} webhook={webhook} />}
         retry={() => void load()}
-        empty={<p class="big">No destination receives events yet.</p>}
+        empty={<p class="big">No webhook receives events yet.</p>}
       />
       <p class="note">
-        Create and delete destinations and their secrets with the command line or the API:{' '}
+        Create and delete webhooks and their secrets with the command line or the API:{' '}
         <code>countersign api create_webhook -f tenant={tenant} -f url=https://YOURS</code>,{' '}
         <code>rotate_webhook_secret -f id=ID</code>, <code>delete_webhook -f id=ID</code>. A secret is shown
         once, and never on this page.

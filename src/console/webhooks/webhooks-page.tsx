@@ -16,7 +16,7 @@ export function WebhooksPage({ webhook, state }: WebhooksProps) {
       <div class="title">
         <Heading>{webhook === undefined ? 'Webhooks' : 'Deliveries'}</Heading>
       </div>
-      <AdminsOnly instead="Administrators manage the destinations of your tenant.">
+      <AdminsOnly instead="Administrators manage the webhooks of your tenant.">
         {webhook === undefined ? <Destinations /> : <Destination id={webhook} state={state} />}
       </AdminsOnly>
     </>

@@ -133,6 +133,16 @@ export const ADMIN = {
     answers: { 200: 'LogStarted' },
     refusals: ['not_found', 'tiles_unavailable', 'outcome_unknown'],
   },
+  accept_loss: {
+    method: 'POST',
+    path: '/api/admin/losses',
+    access: 'adminKey',
+    summary:
+      'Accept that records of evidence are lost, which left the store and whose tiles are gone for good',
+    body: 'LossRequest',
+    answers: { 200: 'LossView' },
+    refusals: ['not_lost', 'under_legal_hold', 'outcome_unknown'],
+  },
   list_checkpoints: {
     method: 'GET',
     path: '/api/admin/checkpoints',

@@ -34,7 +34,7 @@ const PLANES = {
   review: 'Reviewers read the waiting calls, and decide.',
   admin: 'Administrators issue keys, freeze, manage webhooks, inspect policies, and export evidence.',
   public: 'These operations need no key and no session.',
-  webhook: 'Messages that destinations receive.',
+  webhook: 'Messages that webhooks receive.',
 }
 
 const HEADERS: Readonly<Record<RequestHeader, Header>> = {
@@ -87,7 +87,7 @@ export function openApiDocument(version: string): object {
     tags: Object.entries(PLANES).map(([name, description]) => ({ name, description })),
     paths,
     webhooks: {
-      decision: { post: webhookObject('delivery', 'WebhookBody', 'An event, for a destination') },
+      decision: { post: webhookObject('delivery', 'WebhookBody', 'An event, for a webhook') },
       chat: {
         post: webhookObject('chatLine', 'WebhookChatBody', 'An event as a chat message'),
       },
@@ -192,7 +192,7 @@ function contentOf(answer: Answer): object {
   return { content: { [media]: { schema: { description } } } }
 }
 
-/** The webhook of a message to a destination (docs/webhooks.md). */
+/** The entry of `webhooks` for a message (docs/webhooks.md). */
 function webhookObject(id: string, body: string, summary: string): object {
   return {
     operationId: id,
@@ -205,7 +205,7 @@ function webhookObject(id: string, body: string, summary: string): object {
     requestBody: { required: true, content: { 'application/json': { schema: referTo(body) } } },
     responses: {
       '2XX': { description: 'Delivered.' },
-      410: { description: 'The destination gets no more deliveries until an administrator resumes it.' },
+      410: { description: 'The webhook gets no more deliveries until an administrator resumes it.' },
       default: { description: 'The gateway tries again later, and respects `Retry-After`.' },
     },
   }

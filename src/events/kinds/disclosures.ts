@@ -1,5 +1,5 @@
-import { disclosuresErased, disclosuresExpired } from '../laws/disclosures.ts'
-import { number, ranges, text } from '../record/field.ts'
+import { disclosuresErased, disclosuresExpired, logLost } from '../laws/disclosures.ts'
+import { number, ranges, text, texts } from '../record/field.ts'
 import { event } from './event.ts'
 
 /** Deletions of disclosures, by which a reader of the log knows why they are gone. */
@@ -11,6 +11,19 @@ export const DISCLOSURES = {
     system: 'too',
     logged: { up_to: number('the number of the last record whose disclosures are deleted') },
     law: disclosuresExpired,
+  }),
+  'log.lost': event({
+    of: 'set of records that left the store',
+    says: 'is lost for good, with its disclosures',
+    by: ['admin'],
+    system: 'too',
+    logged: {
+      from: number('the number of the first lost record'),
+      reason: text("the administrator's reason"),
+      roots: texts('the Merkle tree hashes of its record files, 256 records each'),
+      to: number('the number of the last lost record'),
+    },
+    law: logLost,
   }),
   'disclosures.erased': event({
     of: 'set of disclosures',

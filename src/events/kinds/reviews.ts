@@ -204,7 +204,7 @@ export const REVIEWS = {
     law: approvalReleased,
   }),
   'token.minted': event({
-    says: 'had its proof collected by its agent',
+    says: 'gave its proof to its agent',
     by: ['agent'],
     logged: { expires_at: moment('the expiry of the proof'), token_hash },
     law: tokenMinted,

@@ -35,3 +35,26 @@ export function disclosuresErased(
   requireThat(before < ledger.records, 'its records did not exist yet')
   requireThat(members >= count, 'it erased fewer members than records')
 }
+
+interface Lost {
+  readonly from: number
+  readonly to: number
+  readonly roots: readonly string[]
+}
+
+/** Requires whole record files of earlier records, each lost once, with a hash of each. */
+export function logLost(ledger: Ledger, { details: { from, to, roots } }: ReadEvent<Lost>): void {
+  requireThat(
+    from % FILE === 1 && to === from - 1 + roots.length * FILE,
+    'its hashes are not of its record files',
+  )
+  requireThat(to < ledger.records, 'its records did not exist yet')
+  requireThat(
+    !ledger.lost.some(([first, last]) => from <= last && first <= to),
+    'a part of it was lost before',
+  )
+  ledger.lost.push([from, to])
+}
+
+/** Records of a record file: a full bundle of the tiles. */
+const FILE = 256

@@ -40,6 +40,8 @@ export interface Ledger {
   freezes: Freezes
   /** The number up to which disclosures expired. */
   expired: number
+  /** The numbers of records whose loss was accepted, as pairs of first and last. */
+  readonly lost: [first: number, last: number][]
   legalHolds: LegalHolds<LedgerLegalHold>
   /** The number of the last log that was started. */
   log: number
@@ -166,6 +168,7 @@ export function emptyLedger(): Ledger {
     ruled: new Map(),
     freezes: NEVER_FROZEN,
     expired: 0,
+    lost: [],
     legalHolds: NO_LEGAL_HOLDS,
     log: 1,
     records: 0,

@@ -314,7 +314,7 @@ export function reviewWithdrawn(ledger: Ledger, record: ReadEvent<Ended>): void 
   move(thread, 'withdraw')
 }
 
-/** Requires a thread that ends without a reviewer, and has not ended yet. */
+/** Requires an open thread, whose risk and waiting time fit the record of its end. */
 function endable(ledger: Ledger, record: ReadEvent<Ended>): LedgerThread {
   const thread = currentThread(ledger, record)
   const { status, approval } = thread

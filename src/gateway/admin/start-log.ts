@@ -1,6 +1,7 @@
 import type { LogRequest, LogStarted } from '../../contract/checkpoint.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { verifierKey } from '../../domain/checkpoint.ts'
+import { WIDTH } from '../../tiles/layout.ts'
 import type { Deps } from '../core/deps.ts'
 import { record } from '../core/event-record.ts'
 import { ALL } from '../core/expiry-index.ts'
@@ -33,6 +34,7 @@ export async function startLog(
   const { number } = await storeCall(() => logOf(deps.store, tenant))
   const previous = await lastNoteOf(deps, tiles, tenant)
   if (previous === undefined) throw new GatewayError('not_found', 'no evidence of this tenant was signed yet')
+  await requireReadable(deps, tenant)
   const log = await nextLog(tiles, tenant, number)
   const { answer } = await transact(deps, tenant, async (): Promise<Plan<LogStarted>> => {
     const now = await logOf(deps.store, tenant)
@@ -64,4 +66,20 @@ export async function startLog(
     }
   })
   return answer
+}
+
+/** Requires all records that left the store, because the tiles of a new log have them. */
+async function requireReadable({ store }: Deps, tenant: string): Promise<void> {
+  const before = await storeCall(() => store.firstEvent(tenant))
+  for (let at = 0; at < before - 1;)
+    at = await storeCall(() => store.events(tenant, at, WIDTH)).then(
+      (events) => events.at(-1)?.number ?? before,
+      (error: unknown) => {
+        if (!(error instanceof GatewayError && error.code === 'tiles_unavailable')) throw error
+        const way = `bring the files back, or accept their loss: countersign evidence accept-loss --tenant ${tenant} --before ${before} --reason TEXT`
+        throw new GatewayError('tiles_unavailable', `${error.message}: a new log needs them; ${way}`, {
+          cause: error,
+        })
+      },
+    )
 }

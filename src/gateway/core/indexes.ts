@@ -37,6 +37,8 @@ export const INDEX = {
   checkpoints: 'checkpoints',
   /** All stored deliveries. */
   deliveries: (destination: string): string => `deliveries/${destination}`,
+  /** Record files that left the store, scored by their last number; members: src/gateway/core/record-files.ts. */
+  files: 'files',
   /** Records of type `erased`, scored by their number. */
   erased: 'erased',
   /** Score: number of the first evidence record of a commit that touched the thread. Member: the commit's id. */

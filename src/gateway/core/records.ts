@@ -69,6 +69,8 @@ export interface Records {
   readonly checkpoint: CheckpointRecord
   /** One record per tenant, `head`: the part of its evidence that is in tiles (src/gateway/jobs/publish-tiles.ts). */
   readonly tiles: TilesRecord
+  /** In the system partition only, `all`: the question whether record files are lost, which each instance answers. */
+  readonly loss: LossQuestion
   /** By its id. */
   readonly delivery: DeliveryRecord
   /** In the system partition only, by the id of a gateway: its last report. */
@@ -125,6 +127,14 @@ export interface StoreSizes {
   >
 }
 
+export interface LossQuestion {
+  readonly id: string
+  readonly tenant: string
+  /** The last numbers of the record files. */
+  readonly files: readonly number[]
+  readonly at: number
+}
+
 export interface InstanceRecord {
   readonly host: string
   readonly version: string
@@ -136,6 +146,10 @@ export interface InstanceRecord {
   readonly loaded_at?: number
   /** The rights that a newer directory takes away, as one line. */
   readonly withdrawals?: string
+  /** The tiles that the instance cannot read, and since when, as one line. */
+  readonly tiles_unreadable?: string
+  /** Its answer to the question of a loss: the files that it cannot read. */
+  readonly loss?: { readonly id: string; readonly files: readonly number[] }
   readonly load_ok: boolean
   readonly load: LoadState
 }
@@ -248,7 +262,7 @@ export interface CheckpointRecord {
 }
 
 export interface TilesRecord {
-  /** The address of the tiles. Another address has its own size. */
+  /** The address of the tiles. Each address counts its own records. */
   readonly place: string
   /** The number of the log; absent for the first. Another log has its own size. */
   readonly log?: number

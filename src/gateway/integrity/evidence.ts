@@ -16,6 +16,7 @@ const MARKS = [INDEX.evidence(''), 'rejected/']
 export function checkEvidence(partition: string, now: () => number): PartCheck {
   const firsts = new FirstEvents()
   return {
+    lost: ({ last }) => firsts.skip(last),
     event(entry) {
       firsts.note(entry)
       const record = parse(entry.body)
@@ -55,6 +56,11 @@ class FirstEvents {
   #commitId: string | undefined
   /** The last record without a commit id. */
   #unknown = 0
+
+  /** Continues after records that are lost, of which nothing is known. */
+  skip(last: number): void {
+    while (this.#length < last) this.note({ kind: 'event', number: this.#length + 1, commitId: '', body: '' })
+  }
 
   note({ number, commitId }: EventEntry): void {
     const begins = commitId !== this.#commitId

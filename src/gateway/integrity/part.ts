@@ -1,3 +1,4 @@
+import type { RecordFile } from '../core/record-files.ts'
 import type { EventEntry, Fault, MemberEntry } from '../../store/archive.ts'
 
 /*
@@ -23,6 +24,7 @@ export const GATEWAY_RULES = {
   G16: 'among equal waiting calls, only the call that reviewers were notified about is recorded',
   G17: 'legal holds match their evidence, and no thread under one was deleted',
   G18: 'disclosures match the commitment of their record, and evidence explains each that is gone',
+  G19: 'each record file that left the store has an entry with its hash, or evidence says that it is lost',
 } as const
 
 /**
@@ -30,6 +32,8 @@ export const GATEWAY_RULES = {
  */
 export interface PartCheck {
   readonly event?: (entry: EventEntry) => Fault[]
+  /** A record file whose loss was accepted, in its place among the events. */
+  readonly lost?: (file: RecordFile) => void
   readonly member?: (entry: MemberEntry) => Fault[]
   /** `value` is the parsed body. */
   readonly record?: (type: string, id: string, value: unknown) => Fault[]

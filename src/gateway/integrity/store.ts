@@ -7,12 +7,16 @@ import { checkCredentials, checkTimes } from './credentials.ts'
 import { checkDisclosures } from './disclosures.ts'
 import { checkEvidence, CLOCK_TOLERANCE_MS } from './evidence.ts'
 import { fault, type PartCheck } from './part.ts'
+import { checkFiles } from './files.ts'
 import { checkSignIns } from './sign-ins.ts'
 import { checkStory } from './story.ts'
 import { checkThreads } from './threads.ts'
 import { checkTree } from './tree.ts'
+import type { AcceptedLoss } from '../../evidence/loss-check.ts'
+import { WIDTH } from '../../tiles/layout.ts'
+import { readFileEntry, type RecordFile } from '../core/record-files.ts'
 import { SYSTEM } from '../core/records.ts'
-import { TENANTS_INDEX } from '../core/indexes.ts'
+import { INDEX, TENANTS_INDEX } from '../core/indexes.ts'
 import { noneEarlier, type ReadEarlier, wholeLog } from './whole-log.ts'
 
 export interface Finding extends Fault {
@@ -24,6 +28,8 @@ export interface CheckReport {
   readonly findings: readonly Finding[]
   /** The number of further findings. */
   readonly omitted: number
+  /** Records that are lost, as an administrator accepted. */
+  readonly lost: readonly (AcceptedLoss & { readonly partition: string })[]
   readonly counts: Readonly<Record<'partitions' | 'events' | 'index' | 'limits' | 'records', number>>
 }
 
@@ -41,6 +47,7 @@ export async function checkStore(
   earlier: ReadEarlier = noneEarlier,
 ): Promise<CheckReport> {
   const findings: Finding[] = []
+  const lost: CheckReport['lost'][number][] = []
   const counts = { partitions: 0, events: 0, index: 0, limits: 0, records: 0 }
   const tenants = new Set<string>()
   const members = new Set<string>()
@@ -50,6 +57,7 @@ export async function checkStore(
     counts.partitions += 1
     for (const kind of ['events', 'index', 'limits', 'records'] as const) counts[kind] += seen.counts[kind]
     for (const one of seen.faults) findings.push({ partition, ...one })
+    for (const one of seen.lost) lost.push({ partition, ...one })
     for (const member of seen.tenants) members.add(member)
     if (seen.isTenant) tenants.add(partition)
   }
@@ -66,7 +74,7 @@ export async function checkStore(
       ...fault('S12', `the store has recorded the time ${time}, but its clock reads ${archive.now()}`),
     })
   const omitted = Math.max(0, findings.length - MOST_FINDINGS)
-  return { findings: findings.slice(0, MOST_FINDINGS), omitted, counts }
+  return { findings: findings.slice(0, MOST_FINDINGS), omitted, lost, counts }
 }
 
 interface Seen {
@@ -74,7 +82,19 @@ interface Seen {
   readonly counts: Record<'events' | 'index' | 'limits' | 'records', number>
   /** Tenants in the index of the system partition. */
   readonly tenants: string[]
+  /** Losses that evidence explains. */
+  readonly lost: AcceptedLoss[]
   isTenant: boolean
+}
+
+/** The record files of a partition whose loss was accepted. Their entries follow the events. */
+async function lostIn(archive: StoreArchive, partition: string): Promise<readonly RecordFile[]> {
+  const files: RecordFile[] = []
+  for await (const entry of archive.dump(partition)) {
+    if (entry.kind === 'head' && entry.first === 1) return []
+    if (entry.kind === 'index' && entry.index === INDEX.files) files.push(readFileEntry(entry))
+  }
+  return files.filter(({ isLost }) => isLost)
 }
 
 const OF_TENANTS = ['key', 'holder', 'session', 'link', 'thread']
@@ -82,6 +102,8 @@ const OF_TENANTS = ['key', 'holder', 'session', 'link', 'thread']
 async function readPartition(archive: StoreArchive, partition: string, earlier: ReadEarlier): Promise<Seen> {
   const now = (): number => archive.now()
   const laws = createLawCheck()
+  const lost = await lostIn(archive, partition)
+  const files = checkFiles()
   const parts = [
     checkEvidence(partition, now),
     checkDisclosures(),
@@ -91,6 +113,7 @@ async function readPartition(archive: StoreArchive, partition: string, earlier: 
     checkSignIns(),
     checkFreezes(),
     checkStory(),
+    files,
     checkTree(),
     checkTimes(now),
   ]
@@ -98,6 +121,7 @@ async function readPartition(archive: StoreArchive, partition: string, earlier: 
     faults: [],
     counts: { events: 0, index: 0, limits: 0, records: 0 },
     tenants: [],
+    lost: [],
     isTenant: false,
   }
   const report = (faults: readonly Fault[]): void => {
@@ -110,8 +134,28 @@ async function readPartition(archive: StoreArchive, partition: string, earlier: 
       yield entry
     }
   }
-  for await (const entry of wholeLog(lawful(), (range) => earlier(partition, range)))
+  // files that are lost need no place
+  const readable: ReadEarlier = async (of, range) => {
+    const gone = lost.find(({ last }) => last - WIDTH <= range.after && range.after < last)
+    if (gone === undefined) {
+      const next = lost.find(({ last }) => last > range.after)?.last ?? Infinity
+      return earlier(of, { ...range, limit: Math.min(range.limit, next - WIDTH - range.after) })
+    }
+    const limit = range.after + range.limit - gone.last
+    return limit <= 0 ? [] : readable(of, { ...range, after: gone.last, limit })
+  }
+  const passed = lost.values()
+  let next = passed.next().value
+  for await (const entry of wholeLog(lawful(), (range) => readable(partition, range))) {
+    for (
+      ;
+      entry.kind === 'event' && next !== undefined && next.last < entry.number;
+      next = passed.next().value
+    )
+      for (const part of parts) part.lost?.(next)
     report(faultsIn(parts, entry))
+  }
+  seen.lost.push(...files.accepted())
   report(laws.end())
   for (const part of parts) report(part.end?.() ?? [])
   return seen

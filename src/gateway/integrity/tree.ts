@@ -1,6 +1,7 @@
 import { leafHash } from '../../domain/digest.ts'
-import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../../domain/merkle.ts'
+import { EMPTY_TREE, grown, grownBySubtree, type MerkleTree, rootOf } from '../../domain/merkle.ts'
 import type { Fault } from '../../store/archive.ts'
+import { WIDTH } from '../../tiles/layout.ts'
 import { fault, type PartCheck } from './part.ts'
 import type { CheckpointRecord } from '../core/records.ts'
 
@@ -38,6 +39,10 @@ export function checkTree(): PartCheck {
       old = grown(old, recent.slice(0, RECENT))
       recent = recent.slice(RECENT)
       return []
+    },
+    lost({ root }) {
+      old = grownBySubtree(grown(old, recent), root, WIDTH)
+      recent = []
     },
     record(type, _, value) {
       if (type === 'checkpoint') {

@@ -26,10 +26,10 @@ export async function* wholeLog(
   async function* upTo(last: number): AsyncGenerator<EventEntry> {
     while (done < last) {
       const limit = Math.min(PAGE, last - done)
-      for (const event of await read({ after: done, before, limit })) {
-        yield { kind: 'event', ...event }
-        done = event.number
-      }
+      const events = (await read({ after: done, before, limit })).filter(({ number }) => number <= last)
+      for (const event of events) yield { kind: 'event', ...event }
+      // the rest is lost
+      done = events.at(-1)?.number ?? last
     }
   }
   for await (const entry of dump) {

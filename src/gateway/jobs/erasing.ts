@@ -229,7 +229,8 @@ async function eraseRecords(deps: Deps, tenant: string, { known, holds }: Step):
       some.map(([first, last]) => disclosedEvents(deps.store, tenant, first - 1, last - first + 1)),
     )
   ).flat()
-  const writes = events.flatMap(({ number, body, disclosures }): Write[] => {
+  const named = events.filter(({ number }) => some.some(([first, last]) => first <= number && number <= last))
+  const writes = named.flatMap(({ number, body, disclosures }): Write[] => {
     const held = disclosures === undefined ? undefined : readDisclosures(disclosures)
     if (held === undefined) return []
     const { actor, task_id = '', thread_id = '' } = JSON.parse(body) as EvidenceRecord

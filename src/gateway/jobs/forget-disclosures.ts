@@ -1,18 +1,21 @@
 import { TIMER } from '../../domain/evidence.ts'
 import { mayCover } from '../../domain/legal-hold.ts'
-import type { StoredEvent, Write } from '../../store/store.ts'
+import { type StoredEvent, TilesUnavailable, type Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { type EvidenceRecord, record } from '../core/event-record.ts'
 import { ALL, purgeAt } from '../core/expiry-index.ts'
 import { INDEX } from '../core/indexes.ts'
 import { type KnownLegalHolds, legalHoldsNow } from '../core/legal-holds.ts'
+import { filesAfter } from '../core/record-files.ts'
 import { put, read, type Records, remove, unchanged, type Versioned } from '../core/records.ts'
 import type { Plan } from '../core/transact.ts'
+import { thinCheckpoints } from './checkpoints.ts'
 
 /*
- * Deletes disclosures when their retention ends. A record of evidence first says up to which number, once a day. Then
- * small commits delete them, so that a process that ends in between loses nothing: the next one continues. One instance
- * works at a time, under the lease of the tenant's entry in `INDEX.purge`.
+ * Deletes disclosures when their retention ends, and checkpoints that are no longer needed, once a day. A record of
+ * evidence first says up to which number, once a day. Then small commits delete them, so that a process that ends in
+ * between loses nothing: the next one continues. One instance works at a time, under the lease of the tenant's entry in
+ * `INDEX.purge`.
  */
 
 /** Records of one commit. */
@@ -37,11 +40,13 @@ export async function forgetDisclosures(deps: Deps, tenant: string): Promise<Pla
   const { up_to, done } = known?.value ?? NEVER
   if (done < up_to) return deleteSome(deps, tenant, known)
   const last = await lastBefore(deps, tenant, { after: up_to, time: now - retention.disclosures_ms })
-  if (last <= up_to) return { answer: undefined, writes: [purgeAt('disclosures', ALL, now + EVERY_MS)] }
+  const thinned = await thinCheckpoints(deps, tenant)
+  if (last <= up_to)
+    return { answer: undefined, writes: [...thinned, purgeAt('disclosures', ALL, now + EVERY_MS)] }
   return {
     answer: undefined,
     guards: [unchanged('disclosed', ALL, known)],
-    writes: [put('disclosed', ALL, { up_to: last, done }), purgeAt('disclosures', ALL, now)],
+    writes: [...thinned, put('disclosed', ALL, { up_to: last, done }), purgeAt('disclosures', ALL, now)],
     evidence: [record(now, TIMER, { tenant }, { type: 'disclosures.expired', details: { up_to: last } })],
   }
 }
@@ -52,16 +57,16 @@ async function deleteSome(
   known: Versioned<State> | undefined,
 ): Promise<Plan<void>> {
   const { up_to, done } = known?.value ?? NEVER
-  const [events, rewritten] = await Promise.all([
-    deps.store.events(tenant, done, TOGETHER),
-    deps.store.range(tenant, INDEX.erased, { max: Math.min(up_to, done + TOGETHER), limit: TOGETHER }),
-  ])
-  const old = events.filter(({ number }) => number <= up_to)
+  const last = Math.min(up_to, done + TOGETHER)
+  const rewritten = await deps.store.range(tenant, INDEX.erased, { max: last, limit: TOGETHER })
   const holds = await legalHoldsNow(deps, tenant)
   const held = new Set<number>()
-  for (const event of old) if (await isHeld(deps, holds, event)) held.add(event.number)
-  const forgotten = old.flatMap(({ number }): Write[] => (held.has(number) ? [] : [{ op: 'forget', number }]))
-  const last = old.length < TOGETHER ? up_to : (old.at(-1)?.number ?? up_to)
+  // only a hold asks what a record is about, which may be only in tiles
+  const events = holds.all.holds.length === 0 ? [] : await deps.store.events(tenant, done, last - done)
+  for (const event of events) if (await isHeld(deps, holds, event)) held.add(event.number)
+  const forgotten = Array.from({ length: last - done }, (_, i) => done + i + 1).flatMap((number): Write[] =>
+    held.has(number) ? [] : [{ op: 'forget', number }],
+  )
   return {
     answer: undefined,
     guards: [unchanged('disclosed', ALL, known), holds.guard],
@@ -81,7 +86,6 @@ async function deleteSome(
 
 /** True for a record of a call that is under a legal hold, or may be. */
 async function isHeld(deps: Deps, holds: KnownLegalHolds, { body }: StoredEvent): Promise<boolean> {
-  if (holds.all.holds.length === 0) return false
   const { tenant, actor, task_id = '', thread_id = '' } = JSON.parse(body) as EvidenceRecord
   const thread = thread_id === '' ? undefined : await read(deps.store, tenant, 'thread', thread_id)
   // of a thread that is gone, only the agent's own records name the agent
@@ -97,8 +101,26 @@ interface Since {
   readonly time: number
 }
 
-/** The number of the last record before the time. It searches in steps that double, then halve. */
+/**
+ * The number of the last record before the time. It reads the entries of files that left the store.
+ * A file with the time inside counts as newer, when its place is away.
+ */
 async function lastBefore(deps: Deps, tenant: string, { after, time }: Since): Promise<number> {
+  let last = after
+  for (;;) {
+    const files = await filesAfter(deps.store, tenant, last)
+    const newer = files.findIndex((file) => file.time >= time)
+    last = files[(newer < 0 ? files.length : newer) - 1]?.last ?? last
+    if (files.length === 0 || newer >= 0) break
+  }
+  return searchBefore(deps, tenant, { after: last, time }).catch((error: unknown) => {
+    if (error instanceof TilesUnavailable) return last
+    throw error
+  })
+}
+
+/** The same, by the records themselves. It searches in steps that double, then halve. */
+async function searchBefore(deps: Deps, tenant: string, { after, time }: Since): Promise<number> {
   const olderAt = async (number: number): Promise<number | undefined> => {
     const [event] = await deps.store.events(tenant, number - 1, 1)
     if (event === undefined) return undefined

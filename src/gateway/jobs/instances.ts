@@ -4,7 +4,15 @@ import { withdrawalText } from '../../policy/language/snapshot.ts'
 import type { Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
-import { type LoadState, put, read, remove, SYSTEM, unlessBroken } from '../core/records.ts'
+import {
+  type InstanceRecord,
+  type LoadState,
+  put,
+  read,
+  remove,
+  SYSTEM,
+  unlessBroken,
+} from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { storeCall, transact } from '../core/transact.ts'
 
@@ -15,6 +23,9 @@ export interface Instance {
   readonly version: string
   /** ms since 1970. */
   readonly startedAt: number
+  /** Tiles that it cannot read, and since when, ms since 1970. */
+  readonly loss?: InstanceRecord['loss'] | undefined
+  readonly unreadable?: readonly { readonly what: string; readonly since: number }[]
 }
 
 /** An instance without a report for this time is not listed, because it has stopped or cannot write. */
@@ -32,7 +43,7 @@ const MOST = 1_000
  */
 export async function reportInstance(deps: Deps, instance: Instance): Promise<number> {
   const now = deps.store.now()
-  const { id, host, version, startedAt: started_at } = instance
+  const { id, host, version, startedAt: started_at, unreadable = [], loss } = instance
   const snapshot = deps.policies.current()
   const { loadedAt, commit, lastLoad } = deps.policies.status()
   const record = {
@@ -47,6 +58,9 @@ export async function reportInstance(deps: Deps, instance: Instance): Promise<nu
       commit,
       loaded_at: loadedAt,
       withdrawals: snapshot?.withdrawal && withdrawalText(snapshot),
+      loss,
+      tiles_unreadable:
+        unreadable.map(({ what, since }) => `${what} since ${isoTime(since)}`).join('; ') || undefined,
     }),
   }
   const old = await storeCall(() =>
@@ -76,20 +90,25 @@ const forgotten = (id: string): Write[] => [
   { op: 'index', index: INDEX.instances, member: id },
 ]
 
-/** The instances that reported within the last half minute, in order of their start. */
-export async function listInstances(deps: Deps): Promise<InstancesView> {
+/** The instances that reported within the last half minute. */
+export async function instancesNow(deps: Deps): Promise<(InstanceRecord & { readonly id: string })[]> {
   const min = deps.store.now() - GONE_MS
   const entries = await storeCall(() => deps.store.range(SYSTEM, INDEX.instances, { min, limit: MOST }))
   const reading = entries.map(({ member }) => unlessBroken(read(deps.store, SYSTEM, 'instance', member)))
   const found = await storeCall(() => Promise.all(reading))
-  const instances = found.flatMap((one, i) =>
+  return found.flatMap((one, i) =>
     one === undefined || one === 'broken' ? [] : [{ id: entries[i]?.member ?? '', ...one.value }],
   )
+}
+
+/** These instances in order of their start. */
+export async function listInstances(deps: Deps): Promise<InstancesView> {
+  const instances = await instancesNow(deps)
   return {
     instances: instances
       .toSorted((a, b) => a.started_at - b.started_at)
       .map(({ started_at, seen_at, loaded_at, ...rest }) => ({
-        ...rest,
+        ...defined({ ...rest, loss: undefined }),
         started_at: isoTime(started_at),
         seen_at: isoTime(seen_at),
         ...defined({ loaded_at: loaded_at === undefined ? undefined : isoTime(loaded_at) }),

@@ -1,5 +1,6 @@
 import { type Store, StoreUnavailable } from '../../store/store.ts'
 import type { Deps, Observation } from '../core/deps.ts'
+import { filesAfter } from '../core/record-files.ts'
 import { read, SYSTEM } from '../core/records.ts'
 
 /**
@@ -10,7 +11,10 @@ import { read, SYSTEM } from '../core/records.ts'
  * A store of durability `async` may lose its last seconds, so only signed records count there.
  */
 export interface LossWatch {
-  /** Records the end of a verb's commit. Looks at the store when its number is not above the earlier ones. */
+  /**
+   * Records the end of a verb's commit. If its number is not above all earlier ones, reads the store: it may have lost
+   * records.
+   */
   noted(observation: Extract<Observation, { kind: 'commit' }>): void
   /** Records a confirmed report of this instance. */
   reported(at: number): void
@@ -63,6 +67,7 @@ const TENANTS_AT_ONCE = 20
 /** Age of the last report after which other instances may have removed it (instances.ts), ms. */
 const REPORT_KEPT_MS = 1_800_000
 
+/** @param deps with the store itself: records in tiles are not read */
 export const createLossWatch = (deps: Pick<Deps, 'store'>, options: LossOptions): LossWatch =>
   new Watch(deps.store, options)
 
@@ -144,12 +149,11 @@ class Watch implements LossWatch {
   async #checkTenant(tenant: string): Promise<void> {
     const last = this.#written.get(tenant)
     if (!this.#isStrict || last === undefined) return
-    // a record that left the store is not lost, and decisions never wait for tiles
-    if ((await this.#store.firstEvent(tenant)) > last.number) return
     const [event] = await this.#store.events(tenant, last.number - 1, 1)
-    // a record without a commit id left the store just now
-    if (event?.number !== last.number || !['', last.commitId].includes(event.commitId))
-      this.#lose(`record ${last.number} of \`${tenant}\` is gone`)
+    if (event?.number === last.number && event.commitId === last.commitId) return
+    // the entry of its file says that it left the store
+    if ((await filesAfter(this.#store, tenant, last.number - 1, 1)).length > 0) return
+    this.#lose(`record ${last.number} of \`${tenant}\` is gone`)
   }
 
   #lose(what: string): never {

@@ -5,11 +5,12 @@ import { WIDTH } from '../../tiles/layout.ts'
 import { BadTile, type Place, PlaceUnavailable } from '../../tiles/place.ts'
 import { readNote } from '../../tiles/log.ts'
 import { TilesStopped } from '../../tiles/stops.ts'
-import { type Publication, publish, type Published, removeOutgrown } from '../../tiles/publish.ts'
+import { type Chunk, type Publication, publish, type Published, removeOutgrown } from '../../tiles/publish.ts'
 import type { Deps } from '../core/deps.ts'
 import { INDEX } from '../core/indexes.ts'
 import { FIRST_PAGE, nextPageSize } from '../core/page-size.ts'
 import { logOf, type TenantLog } from '../core/log-number.ts'
+import { lostFiles, type RecordFile } from '../core/record-files.ts'
 import { type CheckpointRecord, put, read, type TilesRecord, unchanged } from '../core/records.ts'
 import { readConfirmed, storeCall, transact } from '../core/transact.ts'
 import { type LogIdentity, originOf } from './checkpoints.ts'
@@ -215,12 +216,15 @@ async function publicationOf(
   const origin = originOf(identity, tenant, log.number)
   const verifier = verifierKey(origin, identity.key.public)
   const { note, size } = lease.known
+  const first = await storeCall(() => deps.store.firstEvent(tenant))
+  const lost = await storeCall(() => lostFiles(deps.store, tenant, 1, first - 1))
   return {
     place,
     verifier,
     newest: newest.size,
     // the tiles of an earlier log have what left the store before this one
-    removed: log.number === 1 ? (await storeCall(() => deps.store.firstEvent(tenant))) - 1 : 0,
+    removed: log.number === 1 ? first - 1 : 0,
+    isLossAccepted: lost.length > 0,
     next: async (from) => {
       const next = await nextAfter(deps, { tenant, newest, from: Math.max(from, log.signed) })
       if (next.note.startsWith(`${origin}\n`)) return next
@@ -254,16 +258,34 @@ async function nextAfter(
   )
 }
 
-async function* recordsAfter(deps: Deps, tenant: string, after: number): AsyncGenerator<readonly Buffer[]> {
+async function* recordsAfter(deps: Deps, tenant: string, after: number): AsyncGenerator<Chunk> {
   let page = FIRST_PAGE
   for (let at = after; ;) {
     const events = await storeCall(() => deps.store.events(tenant, at, page)).catch(refuseEarlier)
-    if (events.length === 0) return
-    at += events.length
-    yield events.map(({ body }) => Buffer.from(body))
+    const [first] = events
+    if (first === undefined) return
+    for (const { root, last } of await lostBefore(deps, tenant, { after: at, before: first.number })) {
+      yield root
+      at = last
+    }
+    // a page ends before the next lost file
+    const together = events.filter(({ number }, i) => number === first.number + i)
+    at += together.length
+    yield together.map(({ body }) => Buffer.from(body))
     page = nextPageSize(page, events, PAGE)
     await pause(PAUSE_MS)
   }
+}
+
+/** The lost files between two records. @throws TilesStopped inside of a file, which a place has only in part */
+async function lostBefore(
+  deps: Deps,
+  tenant: string,
+  { after, before }: { readonly after: number; readonly before: number },
+): Promise<readonly RecordFile[]> {
+  if (before === after + 1) return []
+  if (after % WIDTH === 0) return storeCall(() => lostFiles(deps.store, tenant, after + 1, before - 1))
+  throw new TilesStopped('place_behind', `the place ends at ${after}, inside of a lost record file`)
 }
 
 /** Names the place that lacks records which left the store. @throws TilesStopped; PlaceUnavailable; the error */

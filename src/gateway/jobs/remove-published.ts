@@ -5,14 +5,16 @@ import { BadTile, type Place } from '../../tiles/place.ts'
 import { TilesStopped } from '../../tiles/stops.ts'
 import type { Deps } from '../core/deps.ts'
 import { logOf } from '../core/log-number.ts'
+import { fileEntry, rootOfRecords } from '../core/record-files.ts'
 import { read, type TilesRecord, unchanged, type Versioned } from '../core/records.ts'
 import { type Plan, storeCall, transact } from '../core/transact.ts'
+import { planForgetting } from './forget-tasks.ts'
 import { HEAD, publishedAt, timeOf, type Tiles } from './publish-tiles.ts'
 
 /**
  * Removes the oldest bundle of a tenant's log from the store, if its records are old enough (`retention: { log_in_store
  * }`). Each of them is read back from the tiles first. The last published record stays in the store, because the next
- * checkpoint continues after it.
+ * checkpoint continues after it. The commit leaves an entry of the file (record-files.ts).
  *
  * @returns true when more may be removed at once
  * @throws TilesStopped when the tiles are damaged; PlaceUnavailable; GatewayError of the store
@@ -36,7 +38,15 @@ export async function removePublished(deps: Deps, tiles: Tiles, tenant: string):
     return {
       answer: true,
       guards: [unchanged('tiles', HEAD, now)],
-      writes: [{ op: 'trim', before: last.number + 1 }],
+      writes: [
+        { op: 'trim', before: last.number + 1 },
+        ...planForgetting(events, timeOf(last.body) + retention.tasks_ms),
+        fileEntry({
+          last: last.number,
+          time: timeOf(last.body),
+          root: rootOfRecords(events.map(({ body }) => body)),
+        }),
+      ],
     }
   })
   return answer

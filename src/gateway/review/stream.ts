@@ -257,7 +257,7 @@ async function following(
 ): Promise<readonly StoredEvent[] | undefined> {
   if (number === 0) return most === 0 ? [] : store.events(tenant, 0, most)
   const [same, ...events] = await store.events(tenant, number - 1, most + 1)
-  if (same === undefined || (commitId ?? same.commitId) !== same.commitId) return undefined
+  if (same?.number !== number || (commitId ?? same.commitId) !== same.commitId) return undefined
   return events
 }
 

@@ -78,7 +78,9 @@ async function rejections(
       }),
     ),
   )
-  return pages.flat().map(({ body }) => {
+  // a record that is lost has the next one in its place
+  const own = pages.map((page, i) => page.filter(({ number }) => number === entries[i]?.score))
+  return own.flat().map(({ body }) => {
     const { tool = '', at } = JSON.parse(body) as EvidenceRecord
     return { tool, outcome: 'reject', at }
   })

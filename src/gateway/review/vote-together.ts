@@ -13,9 +13,9 @@ type Result = VoteResults['results'][number]
 type Problem = NonNullable<Result['problem']>
 
 /**
- * Votes on several calls, one after the other (docs/review-api.md). Each vote is judged like a single one, and a
- * refused vote stops no other. A call of critical risk is refused. Once the store is unavailable, no more votes are
- * tried.
+ * Votes on several calls, one after the other (docs/review-api.md). Each vote is judged like a single one. If one
+ * is refused, the others still count. A call of critical risk is refused. If the store becomes unavailable, the rest is
+ * skipped.
  *
  * @throws GatewayError `unauthenticated`, `not_ready`
  */

@@ -6,6 +6,7 @@ import { exportEvidence } from '../../gateway/admin/export-evidence.ts'
 import { findRaised } from '../../gateway/admin/find-raised.ts'
 import { showRuleFile } from '../../gateway/admin/show-rule-file.ts'
 import { showPolicies } from '../../gateway/admin/show-policies.ts'
+import { acceptLoss } from '../../gateway/admin/accept-loss.ts'
 import { startLog } from '../../gateway/admin/start-log.ts'
 import { issueKey, revokeKey } from '../../gateway/auth/keys.ts'
 import { issueLink } from '../../gateway/auth/login-links.ts'
@@ -66,6 +67,8 @@ export const adminHandlers = (http: HttpDeps): Handlers<typeof ADMIN> => ({
 
   start_log: async ({ gateway, body }) =>
     answer(200, await startLog(gateway, { identity: http.logIdentity, tiles: http.tiles }, body)),
+
+  accept_loss: async ({ gateway, body }) => answer(200, await acceptLoss(gateway, body)),
 
   list_checkpoints: async ({ gateway, caller, query }) => {
     requireTenant(caller, query.tenant)

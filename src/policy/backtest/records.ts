@@ -82,6 +82,10 @@ async function* eventsIn(
     at++
     const line = bytes.toString('utf8')
     if (line.trim() === '') continue
+    if (LOST.test(line)) {
+      last.clear()
+      continue
+    }
     const { number, record, members } = readLine(line, at)
     const tenant = textOf(record, 'tenant')
     const before = last.get(tenant)
@@ -93,6 +97,9 @@ async function* eventsIn(
     if (event) yield event
   }
 }
+
+/** A record whose record file is lost. */
+const LOST = /^\{"number":\d+,"lost":"/
 
 interface Line {
   readonly number: number

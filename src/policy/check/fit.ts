@@ -1,6 +1,7 @@
 import { fitLiteral, fitNumber, fitPart, type Fitting, type Problem } from './literal.ts'
 import type { Scalar } from '../language/compiled-test.ts'
 import { namesWith, OPERATORS, type NameWith, type OperatorName } from '../language/operators.ts'
+import { isEntryMatch, partsOfCount } from './test.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import type { Mark } from '../yaml/source.ts'
 import { hasReadable, NO_VALUES } from '../schema/possible.ts'
@@ -13,7 +14,8 @@ export interface Misfit extends Problem {
 
 /** Finds the places where a test does not fit the values of its field. Accepts only a test that checkTest accepted. */
 export function fitTest(fitting: Fitting, doc: Doc): readonly Misfit[] {
-  if (!hasReadable(fitting.values)) return []
+  // The check of an entry checks its lines, each as a field.
+  if (!hasReadable(fitting.values) || isEntryMatch(doc)) return []
   if (doc.kind === 'map') return doc.entries.flatMap((entry) => fitOne(fitting, entry))
   if (doc.kind === 'text' && (doc.value === 'missing' || doc.value === 'present')) return []
   return fitIs(fitting, doc)
@@ -95,11 +97,10 @@ function fitList(fitting: Fitting, op: ListTest, { at, value }: Asked): readonly
   if (lists === undefined) return [wrongTest(fitting, at, { needs: `\`${op}\` needs a list` })]
   if (OPERATORS[op].operand === 'entry test') return fitTest(elementOf(fitting), value)
   const { min, max } = lists
-  const numbers = { integer: true, min, minOpen: false, max, maxOpen: false }
-  return fitTest(
-    { ...fitting, name: `the length of ${fitting.name}`, values: { ...NO_VALUES, numbers } },
-    value,
-  )
+  const { where, length } = partsOfCount(value)
+  const numbers = { integer: true, min: where ? 0 : min, minOpen: false, max, maxOpen: false }
+  const ofLength = { ...fitting, name: `the length of ${fitting.name}`, values: { ...NO_VALUES, numbers } }
+  return [...(where ? fitTest(elementOf(fitting), where) : []), ...fitTest(ofLength, length)]
 }
 
 function fitComparison(fitting: Fitting, op: NameWith<'number'>, { at, value }: Asked): readonly Misfit[] {

@@ -1,5 +1,6 @@
 import { fieldsOf } from '../language/history.ts'
-import { testsIn, type Test } from '../language/operators.ts'
+import type { Test } from '../language/operators.ts'
+import { testsIn } from '../language/test-parts.ts'
 import type { FieldIr, NodeIr } from '../language/rule.ts'
 import { payloadName, fieldText } from '../language/fields.ts'
 import { holdsObjects } from '../schema/possible.ts'
@@ -24,7 +25,7 @@ export function checkIndexes(context: MatchContext, { nodes, passing }: Read): v
       const list = listOfObjects(context, field)
       if (list === undefined || bounded.has(list)) continue
       const message = `\`${fieldText(field)}\` reads one entry of \`${list}\`, so the rule does not see the others`
-      const hint = `bound the list: \`${list}: { count: 1 }\``
+      const hint = `test all entries with \`every\`, or bound the list: \`${list}: { count: 1 }\``
       context.reader.report('entry-by-index', keyOf(at, fieldText(field)) ?? at, message, hint)
     }
   }
@@ -55,11 +56,10 @@ const AT_MOST: readonly Test['op'][] = ['is', 'under', 'at_most']
 
 /** Returns true for a test of all entries, or of the most entries. */
 function bounds(test: Test): boolean {
-  return [...testsIn(test)].some((one) =>
-    one.op === 'count'
-      ? [...testsIn(one.test)].some(({ op }) => AT_MOST.includes(op))
-      : OF_ENTRIES.includes(one.op),
-  )
+  if (test.op === 'count')
+    return test.where === undefined && [...testsIn(test.test)].some(({ op }) => AT_MOST.includes(op))
+  if ('tests' in test) return test.tests.some(bounds)
+  return OF_ENTRIES.includes(test.op) || ('test' in test && bounds(test.test))
 }
 
 /** Returns the position of the line of a match that names the field; undefined inside a condition with a name. */

@@ -3,13 +3,15 @@ import { checkFit, checkFunction } from './types.ts'
 import { checkKnownValues } from './known-values.ts'
 import { checkPayloadField, reportFieldProblem, type PathContext } from './path.ts'
 import { toolsInHistory, type ToolUse } from './tool-names.ts'
-import { checkTest, type TestContext } from './test.ts'
+import { contextOf } from './entry.ts'
+import { checkTest, reportOutside, type TestContext } from './test.ts'
 import { writtenFunction } from '../language/function-names.ts'
-import { isFieldProblem, parseField } from '../language/fields.ts'
+import { isFieldProblem, isMemberText, parseField } from '../language/fields.ts'
 import type { FieldIr, NodeIr } from '../language/rule.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import { readList, readMap, type Reader } from '../yaml/shape.ts'
-import { asksPresence, OPERATORS, testsIn, type Test } from '../language/operators.ts'
+import { OPERATORS, type Test } from '../language/operators.ts'
+import { asksPresence, testsIn } from '../language/test-parts.ts'
 
 /** The names that a match may refer to. */
 export interface MatchContext extends TestContext, PathContext {
@@ -69,7 +71,8 @@ function checkLine(context: MatchContext, entry: DocEntry): NodeIr | undefined {
 
 function checkLeaf(context: MatchContext, { key, keyMark, value }: DocEntry): NodeIr | undefined {
   const field = parseField(key)
-  const test = checkTest(context, value)
+  if (isMemberText(key)) return reportOutside(context.reader, { mark: keyMark }, key)
+  const test = checkTest(isFieldProblem(field) ? context : contextOf(context, field), value)
   if (isFieldProblem(field)) {
     reportFieldProblem(context, { mark: keyMark }, field)
     return undefined

@@ -109,7 +109,7 @@ function hintFor(context: PathContext, tool: ToolContract, { path }: FieldIr): s
   if (typeof step === 'number')
     return values.lists ? `${kinds} of at most ${values.lists.max} entries` : kinds
   if (values.lists && holdsObjects(values.lists.element()))
-    return `${kinds}: a test does not reach into its entries`
+    return `${kinds}: test its entries, such as \`${payloadName(parent)}: { every: { .${String(step)}: ... } }\``
   return values.lists ? `${kinds}: test it with \`some\`, or write \`${payloadName(parent)}[0]\`` : kinds
 }
 

@@ -9,7 +9,7 @@ import { readLiteral, type GroupUse } from './routing.ts'
 import { reportReserved, RESERVED } from './test.ts'
 import type { ToolUse } from './tool-names.ts'
 import { checkMeaning } from './types.ts'
-import { isFieldProblem, parseField } from '../language/fields.ts'
+import { isFieldProblem, parseEveryMember, parseField } from '../language/fields.ts'
 import type { Scalar } from '../language/compiled-test.ts'
 import type { LimitIr, MissingMeans, RuleFileIr, RuleIr } from '../language/rule.ts'
 import { didYouMean } from '../text/nearest.ts'
@@ -52,7 +52,9 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
   const target = checkTarget(reader, root, { tool: keys.tool, tools: keys.tools, world })
   const shadow = given(keys.mode, (at) => readOneOf(reader, at, '`mode`', ['shadow'])) !== undefined
   const declared = new Set(
-    keys.missing_means?.kind === 'map' ? keys.missing_means.entries.map((entry) => entry.key) : [],
+    keys.missing_means?.kind === 'map'
+      ? keys.missing_means.entries.map((entry) => parseEveryMember(entry.key)?.name ?? entry.key)
+      : [],
   )
   const { lists, listsUnknown, fieldValues } = world
   const toolUses: ToolUse[] = []
@@ -63,6 +65,7 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
     reader,
     lists,
     listsUnknown,
+    checkEntry: () => undefined,
     isField: (text) => isKnownField(context, text),
     tools: target.contracts,
     declared,
@@ -167,7 +170,7 @@ function checkMissingMeans(context: MatchContext, doc: Doc): readonly MissingMea
 
 function checkMissing(context: MatchContext, { key, keyMark, value }: DocEntry): MissingMeans | undefined {
   const { reader } = context
-  const field = parseField(key)
+  const field = parseEveryMember(key) ?? parseField(key)
   const at = { mark: keyMark }
   if (isFieldProblem(field)) return reportFieldProblem(context, at, field)
   if (field.fn !== undefined) {

@@ -11,7 +11,9 @@ import {
 import { readScalar } from './routing.ts'
 import { didYouMean } from '../text/nearest.ts'
 import { ELSEWHERE } from './elsewhere.ts'
-import type { Doc, DocEntry } from '../yaml/parse.ts'
+import type { Doc, DocEntry, DocMap } from '../yaml/parse.ts'
+import type { EntryMatch } from '../language/entries.ts'
+import { isMemberText } from '../language/fields.ts'
 import { wrongType, type Reader } from '../yaml/shape.ts'
 
 /** The lists that a test may name, and the kind of value that it tests. */
@@ -22,16 +24,43 @@ export interface TestContext {
   /** Returns true for the name of a fact, or of a field in a contract of the file. */
   readonly isField: (text: string) => boolean
   /** Set inside `some`, `every`, `none` or `count`, where the tested value is never missing. */
-  readonly tested?: 'an element of a list' | 'a count'
+  readonly tested?: 'an element of a list' | 'a count' | undefined
+  /** Checks the match about an entry of the list that is tested. */
+  readonly checkEntry: (entry: DocMap) => EntryMatch<Test> | undefined
 }
 
 /** Checks a test (docs/policy-language.md). Returns undefined after it reports a problem. */
 export function checkTest(context: TestContext, doc: Doc): Test | undefined {
+  if (doc.kind === 'map' && isEntryMatch(doc)) return checkMatchOfEntry(context, doc)
   if (doc.kind === 'map') return checkTests(context, doc.entries, doc)
   if (doc.kind === 'text' && (doc.value === 'missing' || doc.value === 'present'))
     return checkPresence(context, doc, doc.value)
   const values = readValues(context, doc, true)
   return values && { op: 'is', values }
+}
+
+/** Returns true for a mapping with a field of an entry, such as `.sku`, also inside `any`, `all` and `not`. */
+export function isEntryMatch(doc: Doc): boolean {
+  if (doc.kind === 'list') return doc.items.some(isEntryMatch)
+  const holds = ({ key, value }: DocEntry): boolean =>
+    isMemberText(key) || (['any', 'all', 'not'].includes(key) && isEntryMatch(value))
+  return doc.kind === 'map' && doc.entries.some(holds)
+}
+
+function checkMatchOfEntry(context: TestContext, doc: DocMap): Test | undefined {
+  if (context.tested === 'an element of a list') {
+    const match = context.checkEntry(doc)
+    return match && { op: 'match', match }
+  }
+  const first = doc.entries.find(({ key }) => isMemberText(key))
+  const at = first === undefined ? doc : { mark: first.keyMark }
+  return reportOutside(context.reader, at, first?.key ?? '.name')
+}
+
+/** Reports a field of an entry that is not inside a test of entries. */
+export function reportOutside(reader: Reader, at: Pick<Doc, 'mark'>, key: string): undefined {
+  const hint = 'write it inside `some`, `every`, `none`, or `where` of `count`'
+  reader.report('unknown-field', at, `\`${key}\` belongs to an entry of a list`, hint)
 }
 
 function checkPresence(context: TestContext, doc: Doc, op: 'missing' | 'present'): Test | undefined {
@@ -107,13 +136,27 @@ function checkNull({ reader, tested }: TestContext, doc: Doc): Test | undefined 
 
 function checkNesting(context: TestContext, op: NestingName, doc: Doc): Test | undefined {
   const { operand } = OPERATORS[op]
-  const tested = operand === 'length test' ? 'a count' : 'an element of a list'
-  const test = checkTest(operand === 'test' ? context : { ...context, tested }, doc)
-  if (test && operand === 'length test' && !isNumeric(test)) {
-    context.reader.report('wrong-type', doc, `\`${op}\` takes a test of a number`, 'such as `{ over: 0 }`')
-    return undefined
-  }
+  if (operand === 'length test') return checkCount(context, doc)
+  const inside: TestContext = { ...context, tested: 'an element of a list' }
+  const test = checkTest(operand === 'test' ? context : inside, doc)
   return test && { op, test }
+}
+
+function checkCount(context: TestContext, doc: Doc): Test | undefined {
+  const { where, length } = partsOfCount(doc)
+  const passes = where && checkTest({ ...context, tested: 'an element of a list' }, where)
+  const test = checkTest({ ...context, tested: 'a count' }, length)
+  if (!test || (where && !passes)) return undefined
+  if (isNumeric(test)) return { op: 'count', test, ...(passes && { where: passes }) }
+  context.reader.report('wrong-type', length, '`count` takes a test of a number', 'such as `{ over: 0 }`')
+  return undefined
+}
+
+/** Returns the test of the entries that count, and the test of their number. */
+export function partsOfCount(doc: Doc): { readonly where?: Doc; readonly length: Doc } {
+  const where = doc.kind === 'map' ? doc.entries.find(({ key }) => key === 'where')?.value : undefined
+  if (where === undefined || doc.kind !== 'map') return { length: doc }
+  return { where, length: { ...doc, entries: doc.entries.filter(({ key }) => key !== 'where') } }
 }
 
 function isNumeric(test: Test): boolean {

@@ -1,4 +1,5 @@
-import { testsIn, type OperatorName, type Test } from '../language/operators.ts'
+import type { OperatorName, Test } from '../language/operators.ts'
+import { testsIn } from '../language/test-parts.ts'
 import { instantOf, parseDate } from '../language/time.ts'
 import type { Leaf } from './side.ts'
 

@@ -1,6 +1,7 @@
 import type { ConditionNode, LeafNode } from '../evaluate/conditions.ts'
 import { factOf } from '../language/facts.ts'
 import { fieldText } from '../language/fields.ts'
+import { type EntryMatch, memberText } from '../language/entries.ts'
 import type { Test } from '../language/operators.ts'
 import type { Call } from '../language/snapshot.ts'
 import { TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
@@ -111,11 +112,29 @@ function testMoves(before: Test, after: Test): Moves {
       nameOf: ({ op }) => op,
       moves: testMoves,
     })
+  if ('match' in before && 'match' in after) return matchMoves(before.match, after.match)
+  if ('where' in before || 'where' in after) return EITHER
   if ('test' in before && 'test' in after) {
     const inner = testMoves(before.test, after.test)
     return REVERSING.includes(before.op) ? opposite(inner) : inner
   }
   return operandMoves(before, after)
+}
+
+function matchMoves(before: EntryMatch<Test>, after: EntryMatch<Test>): Moves {
+  if (before.kind === 'leaf' && after.kind === 'leaf') {
+    const [one, other] = [before, after].map((leaf) => JSON.stringify({ ...leaf, test: undefined }))
+    return one === other ? testMoves(before.test, after.test) : EITHER
+  }
+  if (before.kind === 'not' && after.kind === 'not') return opposite(matchMoves(before.item, after.item))
+  const kind = 'items' in before ? before.kind : 'items' in after ? after.kind : undefined
+  if (kind === undefined) return EITHER
+  const itemsOf = (node: EntryMatch<Test>): readonly EntryMatch<Test>[] =>
+    'items' in node && node.kind === kind ? node.items : [node]
+  return listMoves(kind, [itemsOf(before), itemsOf(after)], {
+    nameOf: (node) => (node.kind === 'leaf' ? memberText(node) : node.kind),
+    moves: matchMoves,
+  })
 }
 
 function operandMoves(before: Test, after: Test): Moves {

@@ -1,6 +1,6 @@
 import { type FunctionName, givesList } from '../language/function-names.ts'
 import { cutsOf, type Test } from '../language/operators.ts'
-import type { FieldIr } from '../language/rule.ts'
+import type { Member } from '../language/entries.ts'
 import type { Glob } from '../language/glob.ts'
 
 /** One place in the data of a call, with everything that the tests of both bundles look for in it. */
@@ -12,6 +12,8 @@ export interface Place {
   readonly tests: PlaceTest[]
   /** The tested keys and indexes below this place. */
   readonly steps: Map<string | number, Place>
+  /** The members that matches about this value read, by name. */
+  readonly members: Map<string | number, Place>
   /** The place of the list's elements, which `some`, `every` and `none` test. */
   items: Place | undefined
 }
@@ -31,12 +33,21 @@ export interface Looks {
   readonly patterns: Set<string>
   /** Lengths that `count` tests. */
   readonly counts: Set<number>
+  /** Tests of the members of the entries that a function gives. */
+  readonly members: Member<Test>[]
   /** True when some test may distinguish values that these literals do not. */
   opaque: boolean
 }
 
 export function createPlace(): Place {
-  return { looks: createLooks(), functions: new Map(), tests: [], steps: new Map(), items: undefined }
+  return {
+    looks: createLooks(),
+    functions: new Map(),
+    tests: [],
+    steps: new Map(),
+    members: new Map(),
+    items: undefined,
+  }
 }
 
 function createLooks(): Looks {
@@ -46,6 +57,7 @@ function createLooks(): Looks {
     globs: [],
     patterns: new Set(),
     counts: new Set(),
+    members: [],
     opaque: false,
   }
 }
@@ -71,7 +83,7 @@ export function looksOf(place: Place, fn: FunctionName | undefined): Looks {
 }
 
 /** Adds a test of a field to its place. */
-export function addTest(place: Place, { fn }: Pick<FieldIr, 'fn'>, test: Test): void {
+export function addTest(place: Place, { fn }: Pick<Member<Test>, 'fn'>, test: Test): void {
   place.tests.push({ fn, test, each: false })
   look(place, fn, test)
 }
@@ -87,6 +99,15 @@ function look(place: Place, fn: FunctionName | undefined, test: Test): void {
   looks.opaque ||= cuts.opaque === true
   cuts.entries?.forEach((entry) => addItemTest(place, fn, entry))
   cuts.lengths?.forEach((length) => addCount(place, fn, length))
+  // Lines combine in more ways than the examples have.
+  if (fn !== undefined) looks.members.push(...(cuts.members ?? []))
+  else cuts.members?.forEach((member) => addMember(place, member))
+}
+
+function addMember(place: Place, { path: [first = '', ...rest], fn, test }: Member<Test>): void {
+  const known = place.members.get(first) ?? createPlace()
+  place.members.set(first, known)
+  addTest(placeAt(known, rest), { fn }, test)
 }
 
 /** Adds a count test to the place, and to its items, because a list of strings has the entries of each string. */

@@ -1,6 +1,7 @@
 import {
   type ListFunction,
   type FunctionName,
+  givesEntries,
   givesList,
   isClauseFunction,
 } from '../language/function-names.ts'
@@ -12,6 +13,7 @@ import { listsFor, type Found } from './lists.ts'
 import { createPlace, type Looks, type Place } from './place.ts'
 import { keyword, type Part } from './subschema.ts'
 import { textsOfLength } from './long-texts.ts'
+import { linesOf } from './lines.ts'
 import { entriesFor, queriesOf, statementsOf } from './statements.ts'
 import { searchTexts } from './texts.ts'
 
@@ -115,6 +117,7 @@ function search({ globs }: Looks, patterns: readonly string[], { more, edges = [
 function resultsOf(place: Place, fn: FunctionName, looks: Looks): Found<string> {
   // The clauses of a statement, its tables and its functions combine in more ways than the examples have.
   if (isClauseFunction(fn)) return { values: [], exact: false }
+  if (givesEntries(fn)) return { values: linesOf(looks.members), exact: false }
   const language = patternMachine(FUNCTIONS[fn].pattern)
   if (language === undefined) return { values: [], exact: false }
   if (givesList(fn)) {

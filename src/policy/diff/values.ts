@@ -1,6 +1,7 @@
 import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import { LIST_FUNCTIONS } from '../language/function-names.ts'
 import { answersOf, listsFor, type Found } from './lists.ts'
+import { remainderOf } from './entries.ts'
 import { numbersAround } from './numbers.ts'
 import { createPlace, type Looks, type Place } from './place.ts'
 import { sampleOf } from './sample.ts'
@@ -174,23 +175,34 @@ function lengthsOf({ looks, functions }: Place, parts: readonly Part[]): readonl
   return counts.length === 0 && parts.length < 2 ? least : around(new Set([...counts, ...least, ...most]))
 }
 
-/** Returns objects with every combination of the tested members. */
+/** Returns objects with every combination of the tested members that tests distinguish. */
 function objectValues(place: Place, parts: readonly Part[]): Found<JsonValue> {
-  const keys = [...place.steps.keys()].filter((step) => typeof step === 'string')
+  const steps = [...place.steps.keys()].filter((step) => typeof step === 'string')
+  const keys = [...new Set([...steps, ...place.members.keys()])].map(String)
   const samples = parts.flatMap((part) => sampleOf([part], 'object') ?? [])
   const bases: readonly JsonObject[] = [...samples.filter(isObject), {}]
   if (!parts.some((part) => mayBe(part, 'object'))) return { values: samples, exact: true }
-  let built: readonly JsonObject[] = uniqueBy(bases, (base) => JSON.stringify(base))
+  // Contracts that differ may distinguish more than the matches.
+  const isWhole = parts.length > 1 || place.members.size === 0
+  const rest = remainderOf(place)
+  const done = new Set<string>()
+  const kindOfObject = (value: JsonObject): string => {
+    const named = isWhole ? value : steps.map((step) => value[step] ?? null)
+    return JSON.stringify(isWhole ? named : [named, rest(value, done)])
+  }
+  let built: readonly JsonObject[] = uniqueBy(bases, kindOfObject)
   let exact = true
   for (const key of keys) {
     const below = parts.map((part) => partBelow(part, key))
-    const child = valuesFor(place.steps.get(key) ?? createPlace(), below)
+    const asked = [place.steps.get(key), place.members.get(key)].filter((one) => one !== undefined)
+    const child = valuesFor(merge(asked), below)
     exact &&= child.exact
+    done.add(key)
     const next = built.flatMap((base) => [
       without(base, key),
       ...child.values.map((value) => ({ ...base, [key]: value })),
     ])
-    built = uniqueBy(next, (value) => JSON.stringify(value))
+    built = uniqueBy(next, kindOfObject)
     if (built.length <= MAX_OBJECTS) continue
     built = built.slice(0, MAX_OBJECTS)
     exact = false
@@ -218,6 +230,7 @@ function addAll(whole: Place, place: Place): void {
     )
   whole.tests.push(...place.tests)
   for (const [step, child] of place.steps) addAll(getOrAdd(whole.steps, step, createPlace), child)
+  for (const [step, child] of place.members) addAll(getOrAdd(whole.members, step, createPlace), child)
   if (place.items) addAll((whole.items ??= createPlace()), place.items)
 }
 
@@ -233,5 +246,6 @@ function addLooks(whole: Looks, more: Looks): void {
   whole.globs.push(...more.globs)
   for (const pattern of more.patterns) whole.patterns.add(pattern)
   for (const count of more.counts) whole.counts.add(count)
+  whole.members.push(...more.members)
   whole.opaque ||= more.opaque
 }

@@ -1,6 +1,7 @@
 import type { JsonValue } from '../../contract/json.ts'
 import { MISSING } from '../language/reading.ts'
-import { OPERATORS, testsIn, type Operand, type Test } from '../language/operators.ts'
+import { OPERATORS, type Operand, type Test } from '../language/operators.ts'
+import { testsIn } from '../language/test-parts.ts'
 import type { Box } from './boxes.ts'
 import type { Dimension, Value } from './dimension.ts'
 import { describeByTests } from './cubes.ts'

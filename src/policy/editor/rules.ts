@@ -5,7 +5,7 @@ import { MAX_APPROVALS, MAX_REASON_CHARACTERS } from '../text/bounds.ts'
 import { ANY_INDEX, ANYTHING, payloadPaths, type PayloadPath } from './shapes.ts'
 import { createDefinitions, type TestSchemas } from './tests.ts'
 import { FACT_NAMES, factsUnder, isNeverScope } from '../language/facts.ts'
-import { matchSchema, missingMeansSchema } from './match.ts'
+import { entrySchema, matchSchema, missingMeansSchema } from './match.ts'
 import { embedSchema } from './payload.ts'
 import { RULE_ID } from '../yaml/shape.ts'
 import type { ToolContract } from '../language/snapshot.ts'
@@ -27,7 +27,11 @@ const ANY_TOOL = 'any tool'
 
 /** Returns the schema of rule files. For each tool, the schema has the fields, tests and payloads of the contract. */
 export function ruleFileSchema(world: EditorWorld): JsonObject {
-  const schemas: TestSchemas = { definitions: createDefinitions(), lists: world.lists }
+  const schemas: TestSchemas = {
+    definitions: createDefinitions(),
+    lists: world.lists,
+    entryMatch: entrySchema,
+  }
   const names = world.tools.map(({ name }) => name)
   const perTool = world.tools.map((tool) => {
     const names = { properties: { tool: { const: tool.name } }, required: ['tool'] }

@@ -12,8 +12,18 @@ export interface Shape {
   readonly nullable?: true
   /** The shape of a list's elements. */
   readonly item?: Shape
+  /** The members of an object in a list, which a match about entries reads. */
+  readonly entry?: EntryShape
   readonly description?: string
 }
+
+export interface EntryShape {
+  /** Equal for equal members. */
+  readonly key: string
+  /** The entry itself first. Names begin with a dot. */
+  paths(): readonly PayloadPath[]
+}
+
 export type Kind = 'text' | 'number' | 'boolean' | 'list' | 'object'
 
 const KINDS: readonly Kind[] = ['text', 'number', 'boolean', 'list', 'object']
@@ -53,6 +63,19 @@ export function payloadPaths(schema: JsonObject): readonly PayloadPath[] {
   const walk: Walk = { root: schema, paths: [] }
   collect(walk, { name: 'payload', schema, depth: 0 })
   return walk.paths
+}
+
+/** Returns the shape of one object in a list. */
+export function entryShape(root: JsonObject, schema: JsonValue): Shape {
+  const paths = (): readonly PayloadPath[] => {
+    const walk: Walk = { root, paths: [] }
+    collect(walk, { name: '', schema, depth: 0 })
+    return walk.paths.map((path) => (path.name.startsWith('[') ? { ...path, name: `.${path.name}` } : path))
+  }
+  const own = JSON.stringify(schema)
+  // A reference means something else in each contract.
+  const key = own.includes('"$ref"') ? `${own} ${JSON.stringify(root)}` : own
+  return { ...shapeOf(root, schema), entry: { key, paths } }
 }
 
 function collect(
@@ -132,9 +155,14 @@ function shapeOf(root: JsonObject, schema: JsonValue | undefined, depth = 0): Sh
     ...shape,
     ...(values && { values }),
     ...((kinds.size === 0 || parts.some(permitsNull)) && { nullable: true as const }),
-    ...(items !== undefined && depth < MAX_PATH_DEPTH && { item: shapeOf(root, items, depth + 1) }),
+    ...(items !== undefined && depth < MAX_PATH_DEPTH && { item: itemOf(root, items, depth + 1) }),
     ...(typeof texts === 'string' && { description: texts }),
   }
+}
+
+function itemOf(root: JsonObject, schema: JsonValue, depth: number): Shape {
+  const shape = shapeOf(root, schema, depth)
+  return shape.kinds.includes('object') ? entryShape(root, schema) : shape
 }
 
 function permitsNull({ type, enum: listed, const: only }: JsonObject): boolean {

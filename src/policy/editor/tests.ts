@@ -32,6 +32,8 @@ export interface TestSchemas {
   readonly definitions: Definitions
   /** The names of the bundle's lists. */
   readonly lists: readonly string[]
+  /** Returns the schema of a match about an entry of a list. */
+  entryMatch(schemas: TestSchemas, entry: Shape): JsonObject
 }
 
 /**
@@ -39,20 +41,25 @@ export interface TestSchemas {
  * is one schema with several types, because editors explain only one branch of a choice.
  */
 export function testSchema(schemas: TestSchemas, shape: Shape): JsonObject {
-  return schemas.definitions.named(`test ${signature(shape)}`, () => {
-    const rest = { ...mapping(schemas, shape), ...(isScalar(shape) && values(schemas, shape)) }
-    if (shape.values) {
-      const types = isScalar(shape) ? ['array', 'object'] : ['object']
-      return { anyOf: [literal(schemas, shape, true), { ...rest, type: types }] }
-    }
-    const words = reserved(schemas, true)
-    return {
-      ...rest,
-      type: typesOf(shape),
-      examples: words,
-      ...(has(shape, 'text') ? unknownList(schemas) : only(words)),
-    }
-  })
+  return schemas.definitions.named(`test ${signature(shape)}`, () => testOf(schemas, shape, {}))
+}
+
+/** Returns the schema of the test, and of the operators that are only for this place. */
+function testOf(schemas: TestSchemas, shape: Shape, more: JsonObject): JsonObject {
+  const own = mapping(schemas, shape)
+  const properties = { ...(own['properties'] as JsonObject), ...more }
+  const rest = { ...own, properties, ...(isScalar(shape) && values(schemas, shape)) }
+  if (shape.values) {
+    const types = isScalar(shape) ? ['array', 'object'] : ['object']
+    return { anyOf: [literal(schemas, shape, true), { ...rest, type: types }] }
+  }
+  const words = reserved(schemas, true)
+  return {
+    ...rest,
+    type: typesOf(shape),
+    examples: words,
+    ...(has(shape, 'text') ? unknownList(schemas) : only(words)),
+  }
 }
 
 /** Returns the JSON types of a test. A string always fits, because `missing` and list names are strings. */
@@ -64,7 +71,7 @@ function typesOf(shape: Shape): readonly string[] {
 /** Returns a string that is equal for shapes that accept the same tests. */
 function signature(shape: Shape): string {
   const { kinds, values, item } = shape
-  const inner = item ? ` of ${signature(item)}` : ''
+  const inner = item ? ` of ${signature(item)} ${item.entry?.key ?? ''}` : ''
   return `${kinds.filter((kind) => kind !== 'object').join('|')}${shape.nullable ? '|null' : ''}${inner}${values ? ` ${JSON.stringify(values)}` : ''}`
 }
 
@@ -144,11 +151,23 @@ function operandSchema(schemas: TestSchemas, shape: Shape, name: OperatorName): 
   const entry = shape.item ?? ANYTHING
   if (operand === 'number') return { type: 'number' }
   if (operand === 'texts') return oneOrMore(schemas, TEXT)
-  if (operand === 'entry test') return testSchema(schemas, entry)
-  if (operand === 'length test') return testSchema(schemas, { kinds: ['number'] })
+  if (operand === 'entry test') return entryTest(schemas, entry)
+  if (operand === 'length test') {
+    const where = described(entryTest(schemas, entry), 'Only entries that pass this test count.')
+    const key = `count ${signature({ kinds: [], item: entry })}`
+    return schemas.definitions.named(key, () => testOf(schemas, { kinds: ['number'] }, { where }))
+  }
   if (operand !== 'scalars') return testSchema(schemas, shape)
   if (of === 'scalar') return equal(schemas, shape)
   return oneOrMore(schemas, has(shape, 'text') ? (has(shape, 'list') ? ANYTHING : TEXT) : entry)
+}
+
+/** Returns the schema of the test of an entry. An object also takes a match, whose fields begin with a dot. */
+function entryTest(schemas: TestSchemas, entry: Shape): JsonObject {
+  if (!has(entry, 'object')) return testSchema(schemas, entry)
+  const match = schemas.entryMatch(schemas, entry)
+  const isObject = !isScalar(entry) && !has(entry, 'list') && entry.nullable !== true
+  return isObject ? match : { anyOf: [match, testSchema(schemas, entry)] }
 }
 
 function described(schema: JsonObject, description: string): JsonObject {

@@ -1,10 +1,13 @@
 import { type Because, hiddenReason, MOST_REASONS, reasonValue } from '../../domain/because.ts'
-import type { JsonValue } from '../../contract/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
 import type { CompiledTest } from '../language/compiled-test.ts'
 import type { Facts } from '../language/facts.ts'
-import { applyFunction } from '../language/functions.ts'
+import { applyFunction, resultText } from '../language/functions.ts'
 import { compileTest, type Test } from '../language/operators.ts'
-import { type Applied, MISSING, SEVERAL_UNREADABLE, UNREADABLE } from '../language/reading.ts'
+import { readsMembers } from '../language/test-parts.ts'
+import type { EntryMatch } from '../language/entries.ts'
+import { payloadName } from '../language/payload-path.ts'
+import { type Applied, MISSING, SEVERAL_UNREADABLE, UNREADABLE, walk } from '../language/reading.ts'
 import { isSensitive } from '../language/sensitive.ts'
 import type { FiredRule } from '../language/snapshot.ts'
 import { not, TRUE, type Truth, UNKNOWN } from '../language/truth.ts'
@@ -99,7 +102,12 @@ function* ofTest(leaf: LeafNode, truth: Truth, facts: Facts): Generator<Because>
   const raw = leaf.read(facts)
   if (entry === undefined || !Array.isArray(value) || value.length === 0 || raw === MISSING)
     return yield whole(leaf, value, facts)
-  yield* ofEntries(leaf, raw as JsonValue, entry)
+  yield* ofEntries(leaf, raw as JsonValue, entry, facts)
+}
+
+/** Yields the values that decide about a test of entries, for `explain`. */
+export function reasonsOfEntries(leaf: LeafNode, truth: Truth, facts: Facts): readonly Because[] {
+  return readsMembers(leaf.test) ? bounded(ofTest(leaf, truth, facts), facts) : []
 }
 
 interface EntryTest {
@@ -113,6 +121,7 @@ function entryTestOf(test: Test, truth: Truth): EntryTest | undefined {
   if (test.op === 'not') return entryTestOf(test.test, not(truth))
   if (test.op === 'none') return { test: test.test, truth: not(truth) }
   if (test.op === 'some' || test.op === 'every') return { test: test.test, truth }
+  if (test.op === 'count' && test.where) return { test: test.where, truth: truth === UNKNOWN ? truth : TRUE }
   return test.op === 'contains' ? { test: { op: 'is', values: test.values }, truth } : undefined
 }
 
@@ -125,18 +134,77 @@ function compiledOf(test: Test): CompiledTest {
 }
 
 /** Yields the entries that decide, each with the part of it that the test read. */
-function* ofEntries(leaf: LeafNode, raw: JsonValue, { test, truth }: EntryTest): Generator<Because> {
-  const check = compiledOf(test)
+function* ofEntries(leaf: LeafNode, raw: JsonValue, entry: EntryTest, facts: Facts): Generator<Because> {
   const list = Array.isArray(raw) ? (raw as readonly JsonValue[]) : undefined
+  const of = list?.length
   for (const [i, item] of (list ?? [raw]).entries()) {
     const field = list === undefined ? leaf.field.name : `${leaf.field.name}[${i}]`
-    const results = leaf.fn === undefined ? undefined : applyFunction(leaf.fn, [item])
-    for (const result of resultsOf(results, item)) {
-      if (check(result) !== truth) continue
-      const of = list?.length ?? (Array.isArray(results) ? results.length : 1)
-      yield reason({ field, of }, item, { result, truth, fn: leaf.fn !== undefined })
-    }
+    yield* ofEntry(leaf, item, { ...entry, field, of, facts })
   }
+}
+
+function* ofEntry(
+  { fn }: LeafNode,
+  item: JsonValue,
+  { test, truth, field, of, facts }: EntryTest & Judging,
+): Generator<Because> {
+  const check = compiledOf(test)
+  const results = fn === undefined ? undefined : applyFunction(fn, [item])
+  for (const result of resultsOf(results, item)) {
+    if (check(result) !== truth) continue
+    if (fn === undefined && readsMembers(test) && isObject(item))
+      yield* ofMatch(test, truth, { field, facts, entry: item })
+    else
+      yield reason({ field, of: of ?? (Array.isArray(results) ? results.length : 1) }, item, {
+        result,
+        truth,
+        fn: fn !== undefined,
+      })
+  }
+}
+
+interface Judging extends Pick<Because, 'field'> {
+  /** The number of entries of a list; undefined for a string. */
+  readonly of: number | undefined
+  readonly facts: Facts
+}
+
+interface EntryFacts {
+  /** The entry as policies write it: `payload.lines[3]`. */
+  readonly field: string
+  readonly entry: JsonObject
+  readonly facts: Facts
+}
+
+/** Yields the members that give a test of one entry this truth. */
+function* ofMatch(test: Test, truth: Truth, at: EntryFacts): Generator<Because> {
+  if (test.op === 'not') yield* ofMatch(test.test, not(truth), at)
+  else if (test.op === 'match') yield* ofMembers(test.match, truth, at)
+}
+
+/** An entry is a small call, whose payload is the entry. */
+function* ofMembers(node: EntryMatch<Test>, truth: Truth, at: EntryFacts): Generator<Because> {
+  const { field, entry, facts } = at
+  if (node.kind === 'not') return yield* ofMembers(node.item, not(truth), at)
+  if (node.kind !== 'leaf') {
+    for (const item of node.items)
+      if (compiledOf({ op: 'match', match: item })(entry) === truth) yield* ofMembers(item, truth, at)
+    return
+  }
+  const { path, fn, test } = node
+  const name = `${field}${payloadName(path).slice('payload'.length)}`
+  const call = { ...facts.call, payload: entry }
+  const leaf: LeafNode = {
+    kind: 'leaf',
+    number: -1,
+    read: () => walk(entry, path),
+    check: compiledOf(test),
+    whenMissing: node.whenMissing,
+    field: { name, root: 'payload', path },
+    fn,
+    test,
+  }
+  yield* ofTest(leaf, truth, { ...facts, call })
 }
 
 function resultsOf(results: Applied | undefined, item: JsonValue): readonly Applied[] {
@@ -167,7 +235,7 @@ const textOf = (value: Exclude<Applied, symbol>): NonNullable<Because['read']> |
   reasonValue(value as JsonValue)
 
 const readOf = (result: Applied): Pick<Because, 'read'> =>
-  typeof result === 'symbol' ? {} : { read: reasonValue(result as JsonValue) }
+  typeof result === 'symbol' ? {} : { read: reasonValue(resultText(result as JsonValue)) }
 
 /** The value as a whole, or the reason why the test cannot read it. */
 function whole(leaf: LeafNode, value: Applied | typeof NOTHING, facts: Facts): Because {

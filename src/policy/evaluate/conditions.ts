@@ -8,8 +8,10 @@ import { applyFunction } from '../language/functions.ts'
 import type { FunctionName } from '../language/function-names.ts'
 import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 import type { CompiledTest } from '../language/compiled-test.ts'
-import { asksPresence, compileTest, type Test } from '../language/operators.ts'
+import { compileTest, type Test } from '../language/operators.ts'
+import { asksPresence, changeMembers, readsMembers } from '../language/test-parts.ts'
 import {
+  meaningOfMember,
   NOTHING,
   valueWhenMissing,
   valueWhenNull,
@@ -117,7 +119,8 @@ export function createConditionCompiler(): ConditionCompiler {
     return leafOf(missing, field, test)
   }
 
-  function leafOf(missing: WhenMissingOf, field: FieldIr, test: Test): LeafNode {
+  function leafOf(missing: WhenMissingOf, field: FieldIr, written: Test): LeafNode {
+    const test = readsMembers(written) ? withMeanings(missing, field, written) : written
     const whenMissing = asksPresence(test) ? undefined : missing(field)
     const key = JSON.stringify(test)
     const make = (): LeafNode => {
@@ -149,6 +152,17 @@ export function createConditionCompiler(): ConditionCompiler {
       return items.length === 1 && items[0] ? items[0] : { kind: 'all', items }
     },
   }
+}
+
+/** Returns the test with the replacement of each member that may be missing. */
+function withMeanings(missing: WhenMissingOf, field: FieldIr, test: Test): Test {
+  if (field.root !== 'payload' || field.fn !== undefined) return test
+  return changeMembers(test, (member, lists) => {
+    const whenMissing = asksPresence(member.test)
+      ? undefined
+      : meaningOfMember(missing, { field, lists: lists.map(({ path }) => path), member })
+    return whenMissing === undefined ? member : { ...member, whenMissing }
+  })
 }
 
 /** Returns the value for a key, creating it if absent. */

@@ -1,4 +1,6 @@
 import { fieldText } from '../language/fields.ts'
+import type { JsonValue } from '../../contract/json.ts'
+import { resultText } from '../language/functions.ts'
 import { MISSING, UNREADABLE, type Applied, type AppliedElement, type Reading } from '../language/reading.ts'
 import { isSensitive } from '../language/sensitive.ts'
 import { duration } from '../language/time.ts'
@@ -14,6 +16,8 @@ import {
   type ConditionNode,
   type LeafNode,
 } from './conditions.ts'
+import type { Because } from '../../domain/because.ts'
+import { reasonsOfEntries } from './because.ts'
 import { isInForce } from './plan.ts'
 import type { Program } from './program.ts'
 import type { Facts } from '../language/facts.ts'
@@ -112,6 +116,7 @@ function explainTest(leaf: LeafNode, facts: Facts): ConditionExplanation {
   const value = valueOfLeaf(leaf, facts)
   const truth = truthOfValue(leaf, value)
   const sensitive = isSensitive(facts.tool.sensitive, field.name)
+  const reasons = reasonsOfEntries(leaf, truth, facts).map(reasonText)
   const hasResult = fn !== undefined && value !== NOTHING && !sensitive
   return {
     kind: 'test',
@@ -119,9 +124,14 @@ function explainTest(leaf: LeafNode, facts: Facts): ConditionExplanation {
     field: fieldText(field),
     test: describeTest(test),
     read: readText(leaf.read(facts), sensitive),
-    ...(hasResult && { returned: shorten(resultText(value)) }),
+    ...(reasons.length > 0 && { entries: reasons }),
+    ...(hasResult && { returned: shorten(appliedText(value)) }),
     ...(truth === UNKNOWN && value !== NOTHING && { problem: describeUnknown(test, value) }),
   }
+}
+
+function reasonText({ field, value, state, hidden }: Because): string {
+  return `${field} ${state ?? (hidden ? '(sensitive)' : shorten(JSON.stringify(value)))}`
 }
 
 function readText(value: Reading, sensitive: boolean): string {
@@ -130,11 +140,12 @@ function readText(value: Reading, sensitive: boolean): string {
 }
 
 /** Formats a value as rules write it, with words unquoted. */
-function resultText(value: Applied | AppliedElement): string {
+function appliedText(value: Applied | AppliedElement): string {
   if (value === MISSING) return 'missing'
   if (typeof value === 'symbol') return 'unreadable'
-  if (Array.isArray(value)) return `[${(value as readonly AppliedElement[]).map(resultText).join(', ')}]`
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  if (Array.isArray(value)) return `[${(value as readonly AppliedElement[]).map(appliedText).join(', ')}]`
+  const text = resultText(value as JsonValue)
+  return typeof text === 'string' ? text : JSON.stringify(text)
 }
 
 const MAX_VALUE = 120
@@ -183,8 +194,11 @@ function printCondition(condition: ConditionExplanation, depth: number): readonl
       condition.returned === undefined || condition.read === 'missing' ? '' : ` gives ${condition.returned}`
     const why =
       condition.problem === undefined || condition.read === 'missing' ? '' : `, ${condition.problem}`
+    const entries = (condition.entries ?? []).map((entry) => `${indent}            ${entry}`)
+    const read = `(${condition.read}${gave}${why})`
     return [
-      `${indent}${condition.answer.padEnd(11)} ${condition.field} ${condition.test}   (${condition.read}${gave}${why})`,
+      `${indent}${condition.answer.padEnd(11)} ${condition.field} ${condition.test}   ${read}`,
+      ...entries,
     ]
   }
   if (condition.kind === 'all') return condition.items.flatMap((item) => printCondition(item, depth))

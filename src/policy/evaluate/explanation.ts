@@ -93,4 +93,6 @@ export type ConditionExplanation =
       /** The result of the field's function, such as `[with, select]`. */
       readonly returned?: string
       readonly problem?: string
+      /** The members of entries that decide, such as `payload.lines[3].cents 20001`. */
+      readonly entries?: readonly string[]
     }

@@ -3,8 +3,11 @@ import { type FunctionName, FUNCTION_NAMES, functionText, WRITTEN_FUNCTIONS } fr
 import { FACT_NAMES } from './facts.ts'
 import type { FieldIr } from './rule.ts'
 import { didYouMean, nearest } from '../text/nearest.ts'
-import { payloadPath } from './payload-path.ts'
-import { escapeHidden, showForeign } from '../text/text.ts'
+import { memberName } from './entries.ts'
+import { payloadName, payloadPath } from './payload-path.ts'
+import { showForeign } from '../text/text.ts'
+
+export { isPlainName, payloadName } from './payload-path.ts'
 
 export type FieldProblem = {
   readonly code: 'unknown-field' | 'unknown-function'
@@ -51,7 +54,34 @@ export function fieldText(field: FieldIr): string {
   return field.fn === undefined ? field.name : functionText(field.fn, field.name)
 }
 
-const PLAIN_NAME = /^[A-Za-z_$][\w$-]*$/
+/** The start of a field that belongs to an entry, with or without a function. */
+const MEMBER_START = /^([A-Za-z_]\w*\()?\.(?=(\[)?)/
+
+/** Returns true for `.sku` and `domain(.address)`. */
+export const isMemberText = (text: string): boolean => MEMBER_START.test(text)
+
+/** Reads the field of an entry. The result has the path and the function of the member. */
+export function parseMember(text: string): FieldIr | FieldProblem {
+  const whole = text.replace(
+    MEMBER_START,
+    (_, fn: string | undefined, bracket: string | undefined) => `${fn ?? ''}payload${bracket ? '' : '.'}`,
+  )
+  return parseField(whole)
+}
+
+/** Reads `payload.lines[].sku`, as a field of the first entry with the name of all; undefined for other text. */
+export function parseEveryMember(text: string): FieldIr | undefined {
+  const [first = '', ...rest] = text.split('[]')
+  const fields = [first, ...rest.map((part) => `payload${part}`)].map(parseField)
+  const known = fields.filter((field): field is FieldIr => !isFieldProblem(field) && field.fn === undefined)
+  const [list, ...below] = known
+  if (list === undefined || below.length === 0 || known.length < fields.length) return undefined
+  return {
+    root: 'payload',
+    name: below.reduce((name, { path }) => memberName(name, path), list.name),
+    path: [...list.path, ...below.flatMap(({ path }) => [0, ...path])],
+  }
+}
 
 function parsePath(name: string): FieldIr | FieldProblem {
   const path = payloadPath(name)
@@ -64,21 +94,6 @@ function parsePath(name: string): FieldIr | FieldProblem {
     hint: hintFor(name),
     name,
   }
-}
-
-/** Returns the canonical name of a payload field: `payload.a[0]["app.kubernetes.io/name"]`. */
-export function payloadName(path: readonly (string | number)[]): string {
-  return `payload${path.map(stepText).join('')}`
-}
-
-/** Returns true for a property name that needs no brackets. */
-export function isPlainName(name: string): boolean {
-  return PLAIN_NAME.test(name)
-}
-
-function stepText(step: string | number): string {
-  if (typeof step === 'number') return `[${step}]`
-  return isPlainName(step) ? `.${step}` : `[${escapeHidden(JSON.stringify(step))}]`
 }
 
 function hintFor(name: string): string {

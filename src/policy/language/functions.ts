@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../contract/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
 import { isComparable } from '../../domain/normal-form.ts'
 import { mailDomain, normalPath, urlHost, urlOrigin } from './addresses.ts'
 import {
@@ -9,8 +9,15 @@ import {
   SEVERAL_UNREADABLE,
   UNREADABLE,
 } from './reading.ts'
-import { type ClauseFunction, type FunctionName, givesList, type ListFunction } from './function-names.ts'
+import {
+  type ClauseFunction,
+  type EntryFunction,
+  type FunctionName,
+  givesList,
+  type ListFunction,
+} from './function-names.ts'
 import type { Clause } from './sql/clauses.ts'
+import { readShell } from './shell/read.ts'
 import { readSql } from './sql/read.ts'
 
 /**
@@ -31,7 +38,7 @@ function applyToText(name: FunctionName, value: JsonValue): Result {
   return FUNCTIONS[name].apply(value)
 }
 
-type Result = string | boolean | readonly string[] | undefined
+type Result = string | boolean | readonly JsonValue[] | undefined
 
 /** A pattern, a format, or the form of a function's results, as a test of strings. */
 export interface TextForm {
@@ -59,6 +66,12 @@ interface TextRow extends Row {
   readonly form: TextForm
   /** A pattern of the results. It may be too wide, because the function itself checks every example. */
   readonly pattern: string
+}
+
+interface EntryRow extends Row {
+  /** The contract of an entry, as `items` of an input_schema. */
+  readonly entry: JsonObject
+  readonly fewest: number
 }
 
 interface ListRow extends TextRow {
@@ -100,6 +113,37 @@ function clause(name: Clause): Row {
   }
 }
 
+const ofTexts = (description: string): JsonObject => ({
+  type: 'array',
+  items: { type: 'string' },
+  description,
+})
+const SHELL_COMMAND: JsonObject = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['program', 'arguments', 'options', 'reads', 'writes', 'text'],
+  properties: {
+    program: { type: 'string', minLength: 1, description: 'The program, as the line writes it.' },
+    arguments: ofTexts('The words after the program.'),
+    options: ofTexts('The words before `--` that begin with `-`, without `=value`.'),
+    reads: ofTexts('The files that the command reads by redirection.'),
+    writes: ofTexts('The files that the command writes by redirection, except `/dev/null`.'),
+    text: { type: 'string', minLength: 1, description: 'The program and its arguments.' },
+  },
+}
+
+let lastLine: { readonly line: string; readonly commands: Result } | undefined
+
+/** Keeps the last result, because several rules test the same line. */
+function readShellOnce(line: string): Result {
+  if (lastLine?.line !== line) lastLine = { line, commands: readShell(line) }
+  return lastLine.commands
+}
+
+/** Returns a result of a function as people read it. */
+export const resultText = (result: JsonValue): JsonValue =>
+  isObject(result) && typeof result['text'] === 'string' ? result['text'] : result
+
 const HOSTLESS = ['nowhere', 'https://user@example.com/', 'http://user@example.com/']
 
 /**
@@ -107,7 +151,13 @@ const HOSTLESS = ['nowhere', 'https://user@example.com/', 'http://user@example.c
  * again, which does not change its own results.
  */
 export const FUNCTIONS: {
-  readonly [F in FunctionName]: F extends ListFunction ? ListRow : F extends ClauseFunction ? Row : TextRow
+  readonly [F in FunctionName]: F extends ListFunction
+    ? ListRow
+    : F extends EntryFunction
+      ? EntryRow
+      : F extends ClauseFunction
+        ? Row
+        : TextRow
 } = {
   domain: {
     apply: mailDomain,
@@ -196,6 +246,14 @@ export const FUNCTIONS: {
     seeds: ['select 1', 'select 1 from t'],
     unreadable: ["'", "select '", 'drop x'],
   }),
+  shell_commands: {
+    apply: readShellOnce,
+    entry: SHELL_COMMAND,
+    fewest: 1,
+    seeds: ['ls', 'ls -x', 'ls > x'],
+    inputs: (result) => [result],
+    unreadable: ['ls $(id)', "'"],
+  },
   sql_has_where: clause('where'),
   sql_has_limit: clause('limit'),
   sql_has_recursive: clause('recursive'),

@@ -13,13 +13,14 @@ import {
   type PrepareText,
   type Scalar,
 } from './compiled-test.ts'
+import { compileEntry, type EntryMatch, type Member, membersOf } from './entries.ts'
 import { beginning, ending, exactly, holding, likeGlob, type Glob } from './glob.ts'
 import { isInNetwork, networkEdges, networkProblem } from './networks.ts'
 import { compilePattern, patternProblem } from './patterns.ts'
 import { MISSING, UNREADABLE, SEVERAL_UNREADABLE, type Applied, type AppliedElement } from './reading.ts'
 import { compileGlob } from '../text/text.ts'
 import { daysAround, isDate, isFrom, isUntil } from './time.ts'
-import { allOf, not, truthOf, UNKNOWN, type Truth } from './truth.ts'
+import { allOf, not, TRUE, truthOf, UNKNOWN, type Truth } from './truth.ts'
 
 /** The members of a checked test, except its name, by the kind of operand in a rule file. */
 interface Operands {
@@ -30,8 +31,10 @@ interface Operands {
   /** A test of the same value, of each entry of a list, or of the length of a list. */
   readonly test: { readonly test: Test }
   readonly 'entry test': { readonly test: Test }
-  readonly 'length test': { readonly test: Test }
+  /** `where` is a test of each entry. Only the entries that pass count. */
+  readonly 'length test': { readonly test: Test; readonly where?: Test }
   readonly tests: { readonly tests: readonly Test[] }
+  readonly match: { readonly match: EntryMatch<Test> }
 }
 export type Operand = keyof Operands
 
@@ -55,6 +58,8 @@ export interface Cuts {
   /** Tests of each entry of a list, and of its length. */
   readonly entries?: readonly Test[]
   readonly lengths?: readonly Test[]
+  /** Tests of the members of an object. */
+  readonly members?: readonly Member<Test>[]
   /** Answers may also change at other points, so `diff` reports `sampled`, never `complete`. */
   readonly opaque?: true
 }
@@ -209,16 +214,29 @@ const contains: Operator<'scalars'> = {
 const count: Operator<'length test'> = {
   of: 'list',
   operand: 'length test',
-  doc: 'The number of entries.',
-  compile({ test }) {
+  doc: 'The number of entries; with `where`, of those that pass a test.',
+  compile({ test, where }) {
     const inner = compileTest(test)
+    const passes = where && compileTest(where)
     return (value) => {
       if (!Array.isArray(value)) return UNKNOWN
       const items = value as readonly AppliedElement[]
-      return items.includes(SEVERAL_UNREADABLE) ? UNKNOWN : inner(items.length)
+      if (items.includes(SEVERAL_UNREADABLE)) return UNKNOWN
+      if (passes === undefined) return inner(items.length)
+      return inAnyNumber((items as readonly Applied[]).map(passes), inner)
     }
   },
-  cuts: ({ test }) => ({ lengths: [test] }),
+  cuts: ({ test, where }) =>
+    where === undefined ? { lengths: [test] } : { lengths: [test], entries: [where], opaque: true },
+}
+
+/** Tests each number of entries that may pass. Different answers make UNKNOWN. */
+function inAnyNumber(truths: readonly Truth[], test: CompiledTest): Truth {
+  const least = truths.filter((truth) => truth === TRUE).length
+  const most = least + truths.filter((truth) => truth === UNKNOWN).length
+  const answer = test(least)
+  for (let length = least + 1; length <= most; length++) if (test(length) !== answer) return UNKNOWN
+  return answer
 }
 
 const opposite: Operator<'test'> = {
@@ -253,8 +271,18 @@ function joinCuts(all: readonly Cuts[]): Cuts {
     patterns: all.flatMap(({ patterns = [] }) => patterns),
     entries: all.flatMap(({ entries = [] }) => entries),
     lengths: all.flatMap(({ lengths = [] }) => lengths),
+    members: all.flatMap(({ members = [] }) => members),
     ...(all.some(({ opaque }) => opaque) && { opaque: true }),
   }
+}
+
+/** The operator for a match about one entry. Rule files have no name for it. */
+const match: Operator<'match'> = {
+  of: 'anything',
+  operand: 'match',
+  doc: 'The match holds for the entry.',
+  compile: ({ match: node }) => compileEntry(node, compileTest),
+  cuts: ({ match: node }) => ({ members: membersOf(node) }),
 }
 
 const searchPattern: PrepareText = (wanted) => {
@@ -324,6 +352,7 @@ const ROWS = {
   none: list('No entry passes.', none),
   count,
   and,
+  match,
 }
 
 export type OperatorName = keyof typeof ROWS
@@ -363,31 +392,9 @@ export function namesWith<O extends Operand>(operand: O): readonly NameWith<O>[]
 
 const NAMES = Object.keys(OPERATORS) as readonly OperatorName[]
 
+const NAMELESS: readonly Operand[] = ['none', 'tests', 'match']
+
 /** The operators that have an operand in a rule file. */
 export const WRITTEN_NAMES: readonly OperatorName[] = NAMES.filter(
-  (name) => OPERATORS[name].operand !== 'none' && OPERATORS[name].operand !== 'tests',
+  (name) => !NAMELESS.includes(OPERATORS[name].operand),
 )
-
-/** Yields the test and every test inside it. */
-export function* testsIn(test: Test): Generator<Test> {
-  yield test
-  if ('test' in test) yield* testsIn(test.test)
-  else if ('tests' in test) for (const one of test.tests) yield* testsIn(one)
-}
-
-/**
- * Returns true for a test that checks only whether the field is present. Such a test sees the payload as sent, without
- * defaults.
- */
-export function asksPresence(test: Test): boolean {
-  if (test.op === 'and') return test.tests.every(asksPresence)
-  return test.op === 'not' ? asksPresence(test.test) : OPERATORS[test.op].asks === 'presence'
-}
-
-/**
- * Returns true for a test that checks whether the field is null, also inside `not`. `missing_means` must not replace
- * that null.
- */
-export function asksNull(test: Test): boolean {
-  return test.op === 'not' ? asksNull(test.test) : OPERATORS[test.op].asks === 'null'
-}

@@ -1,3 +1,5 @@
+import { escapeHidden } from '../text/text.ts'
+
 const STEPS = String.raw`(?:\.[A-Za-z_$][\w$-]*|\[(?:0|[1-9]\d{0,5})\]|\["(?:[^"\\]|\\.)+"\])+`
 const PAYLOAD_PATH = new RegExp(`^payload(${STEPS})$`, 'su')
 const STEP = /\.([A-Za-z_$][\w$-]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)+")\]/gsu
@@ -25,4 +27,21 @@ function unquoted(text: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+const PLAIN_NAME = /^[A-Za-z_$][\w$-]*$/
+
+/** Returns the canonical name of a payload field: `payload.a[0]["app.kubernetes.io/name"]`. */
+export function payloadName(path: readonly (string | number)[]): string {
+  return `payload${path.map(stepText).join('')}`
+}
+
+/** Returns true for a property name that needs no brackets. */
+export function isPlainName(name: string): boolean {
+  return PLAIN_NAME.test(name)
+}
+
+function stepText(step: string | number): string {
+  if (typeof step === 'number') return `[${step}]`
+  return isPlainName(step) ? `.${step}` : `[${escapeHidden(JSON.stringify(step))}]`
 }

@@ -1,6 +1,7 @@
 import { isComparable } from '../../domain/normal-form.ts'
 import { MISSING, UNREADABLE, type Applied } from './reading.ts'
 import type { Scalar } from './compiled-test.ts'
+import { describeEntry } from './entries.ts'
 import { OPERATORS, type Test } from './operators.ts'
 
 /** The maximum number of values that a description lists. The description counts the other values. */
@@ -10,6 +11,8 @@ const MOST_WORDS = 50
 export function describeTest(test: Test): string {
   const { op } = test
   if ('tests' in test) return test.tests.map(describeTest).join(' and ')
+  if ('match' in test) return `(${describeEntry(test.match, describeTest)})`
+  if ('where' in test && test.where) return `${op} of ${describeTest(test.where)} ${describeTest(test.test)}`
   if ('test' in test) return `${op} ${describeTest(test.test)}`
   if ('value' in test) return `${op} ${test.value}`
   const texts = 'values' in test ? shortened(test.values) : []

@@ -4,7 +4,7 @@ import type { NodeIr, RuleIr } from '../language/rule.ts'
 import type { ToolContract } from '../language/snapshot.ts'
 
 /**
- * Reports allow rules that bound an amount of a tool that nothing takes back, when no limit bounds the calls over time.
+ * Reports allow rules that cap one amount of an irreversible tool, when no limit caps the total.
  * An agent splits a large amount into many small ones.
  */
 export function reportAmounts(tool: ToolContract, files: readonly CheckedRuleFile[]): void {

@@ -1,4 +1,5 @@
 import { cutsOf, OPERATORS, type Test } from '../language/operators.ts'
+import { readsMembers } from '../language/test-parts.ts'
 import {
   exact,
   OBJECT_CELL,
@@ -26,7 +27,7 @@ export function cellsOf(
   truth: CellTruth,
 ): readonly Cell[] | undefined {
   const asked = tests.flatMap(flatten)
-  if (asked.some(isBeyondCells)) return undefined
+  if (asked.some((test) => isBeyondCells(test) || readsMembers(test))) return undefined
   const texts = values.texts ? textCells(values.texts, asked) : []
   const lists = values.lists ? listCells(values.lists, asked, truth) : []
   if (!texts || !lists) return undefined

@@ -10,6 +10,7 @@ import { createKnownChoices, type ChoiceContext } from './choices.ts'
 import { isUnconfirmed, reportUnconfirmed, restsOnClaim } from './effects.ts'
 import { openRule } from './open-rule.ts'
 import { isTaskScoped } from '../language/history.ts'
+import { openProgram } from './shell.ts'
 import { trustedSql } from './sql.ts'
 import { reportRule } from './report.ts'
 import { reportLeftOut } from './summary.ts'
@@ -149,7 +150,8 @@ function reportAll(
       }
       const taskScoped = isTaskScoped(rule)
       const sql = trustedSql(rule, file.file.rules)
-      reportRule({ reader: file.reader, at }, rule, { standing, contradicts, taskScoped, sql })
+      const program = openProgram(rule)
+      reportRule({ reader: file.reader, at }, rule, { standing, contradicts, taskScoped, sql, program })
       reportUnconfirmed({ reader: file.reader, at }, rule, standing.claimed)
     }
   }

@@ -21,13 +21,15 @@ export interface RuleFindings {
   readonly taskScoped: boolean
   /** A property of SQL that the rule trusts, although no rule checks the functions that the SQL calls. */
   readonly sql: FieldIr | undefined
+  /** A program that the rule allows with any options. */
+  readonly program: string | undefined
 }
 
 /** Reports the findings about one rule, with only the most specific reason why the rule has no effect. */
 export function reportRule(
   place: Place,
   rule: RuleIr,
-  { standing, contradicts, taskScoped, sql }: RuleFindings,
+  { standing, contradicts, taskScoped, sql, program }: RuleFindings,
 ): void {
   reportIdle(place, rule, { standing, contradicts })
   reportUndecided(place, rule, standing)
@@ -44,6 +46,13 @@ export function reportRule(
       place.at,
       `rule \`${rule.id}\` trusts \`${fieldText(sql)}\`, and no rule of the file looks at the functions that the SQL calls`,
       `add \`unless: { sql_functions(${sql.name}): { some: { not: [count, sum] } } }\` with the functions that you permit`,
+    )
+  if (program !== undefined)
+    place.reader.report(
+      'options-unchecked',
+      place.at,
+      `rule \`${rule.id}\` allows \`${program}\` with any options`,
+      'add `.options: { none: { not: [-n, -l] } }` with the options that you permit',
     )
 }
 

@@ -96,6 +96,7 @@ export const DIAGNOSTIC_CODES = {
   'summary-leaves-out': 'warning',
   'money-decimals': 'warning',
   'functions-unchecked': 'warning',
+  'options-unchecked': 'warning',
   'amount-without-limit': 'warning',
   'effects-unconfirmed': 'warning',
   'tool-without-rule': 'warning',

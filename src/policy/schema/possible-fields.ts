@@ -2,7 +2,9 @@ import type { JsonValue } from '../../contract/json.ts'
 import { fieldText } from '../language/fields.ts'
 import { FUNCTIONS, type TextForm } from '../language/functions.ts'
 import {
+  type EntryFunction,
   type FunctionName,
+  givesEntries,
   givesList,
   isClauseFunction,
   type ListFunction,
@@ -94,7 +96,7 @@ function applied(fn: FunctionName, values: Values): Values {
 
 function appliedList(fn: FunctionName, { min, max, element }: Lists): Lists {
   if (!givesList(fn)) return { min, max, element: once(() => elementThrough(fn, element())) }
-  const part = (): Values => ({ ...textsOf(FUNCTIONS[fn].form), null: true })
+  const part = (): Values => ({ ...entryOf(fn), null: true })
   return {
     min: Math.min(min, FUNCTIONS[fn].fewest),
     max: max === 0 ? 0 : Number.POSITIVE_INFINITY,
@@ -103,21 +105,25 @@ function appliedList(fn: FunctionName, { min, max, element }: Lists): Lists {
 }
 
 /** Returns the values of a list element after the function. A list inside a list is unreadable. */
-function elementThrough(fn: Exclude<FunctionName, ListFunction>, element: Values): Values {
+function elementThrough(fn: Exclude<FunctionName, ListFunction | EntryFunction>, element: Values): Values {
   return { ...(element.texts === undefined ? NO_VALUES : resultsOf(fn)), null: true }
 }
 
-function resultsOf(fn: Exclude<FunctionName, ListFunction>): Values {
+function resultsOf(fn: Exclude<FunctionName, ListFunction | EntryFunction>): Values {
   return isClauseFunction(fn) ? { ...NO_VALUES, booleans: [true, false] } : textsOf(FUNCTIONS[fn].form)
 }
 
-function entriesOf(fn: ListFunction): Values {
+function entriesOf(fn: ListFunction | EntryFunction): Values {
   const lists = {
     min: FUNCTIONS[fn].fewest,
     max: Number.POSITIVE_INFINITY,
-    element: () => textsOf(FUNCTIONS[fn].form),
+    element: () => entryOf(fn),
   }
   return { ...NO_VALUES, lists }
+}
+
+function entryOf(fn: ListFunction | EntryFunction): Values {
+  return givesEntries(fn) ? { ...NO_VALUES, objects: true } : textsOf(FUNCTIONS[fn].form)
 }
 
 function textsOf(form: TextForm): Values {

@@ -1,7 +1,9 @@
 import type { JsonValue } from '../../contract/json.ts'
 import type { ToolContract } from '../language/snapshot.ts'
 import { schemaDefaults } from './defaults.ts'
-import { asksNull, type Test } from '../language/operators.ts'
+import { type Member, type MemberMeaning, memberName } from '../language/entries.ts'
+import type { Test } from '../language/operators.ts'
+import { asksNull } from '../language/test-parts.ts'
 import { MISSING, walk, type Defaults, type Reading } from '../language/reading.ts'
 import type { FieldIr, RuleFileIr } from '../language/rule.ts'
 
@@ -61,4 +63,27 @@ export function valueWhenMissing(
 export function valueWhenNull(when: WhenMissing, test: Test): JsonValue | typeof NOTHING {
   if (when === undefined || when.kind === 'defaults' || asksNull(test)) return null
   return when.kind === 'nothing' ? NOTHING : when.value
+}
+
+/** Returns the replacement for a missing member of an entry. `lists` are the paths of lists around the member's own. */
+export function meaningOfMember(
+  missing: WhenMissingOf,
+  {
+    field,
+    lists,
+    member,
+  }: {
+    readonly field: FieldIr
+    readonly lists: readonly FieldIr['path'][]
+    readonly member: Member<Test>
+  },
+): MemberMeaning | undefined {
+  const name = [...lists, member.path].reduce(memberName, field.name)
+  const before = [...field.path, ...lists.flatMap((path) => [0, ...path]), 0]
+  const meaning = missing({ name, root: 'payload', path: [...before, ...member.path] })
+  if (meaning === undefined) return undefined
+  if (meaning.kind !== 'defaults') return { ...meaning, ofNull: !asksNull(member.test) }
+  const defaults = meaning.defaults.slice(before.length)
+  const given = defaults.map((value) => value !== undefined)
+  return given.includes(true) ? { kind: 'defaults', defaults, given } : undefined
 }

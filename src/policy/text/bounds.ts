@@ -34,6 +34,8 @@ export const MAX_TOOL_PATTERNS_PROGRAM = 50_000
 
 /** The maximum length of a string that an SQL function reads. */
 export const MAX_SQL_CHARACTERS = 20_000
+/** The maximum length of a string that `shell_commands` reads. */
+export const MAX_SHELL_CHARACTERS = 10_000
 
 export const MAX_PAYLOAD_PROBLEMS = 20
 /** The maximum number of characters of a field name that a message repeats. */

@@ -1,7 +1,7 @@
 import type { Durability } from '../store.ts'
 
 /*
- * The settings under which a Redis server keeps the promises of the store (docs/operations.md, "Redis"). The functions
+ * The settings under which a Redis server keeps the promises of the store (docs/redis.md). The functions
  * are pure. The text of INFO and CONFIG GET is the input, and problems are the result.
  */
 
@@ -88,7 +88,7 @@ export function problemsOf(facts: ServerFacts, wanted: Wanted): string[] {
     problems.push(`the server is a ${facts.role || 'server of an unknown role'}, not a primary`)
   if (facts.forbidden.length > 0)
     problems.push(
-      `the user may not run ${facts.forbidden.join(', ')} on keys that begin with ${wanted.prefix}:, so commits or evidence could be incomplete. Give the user the permissions in docs/operations.md`,
+      `the user may not run ${facts.forbidden.join(', ')} on keys that begin with ${wanted.prefix}:, so commits or evidence could be incomplete. Give the user the permissions in docs/redis.md`,
     )
   if (config === undefined) {
     if (!wanted.accept.includes('unread-settings'))

@@ -3,7 +3,7 @@ import { RISKS } from '../../domain/decision.ts'
 import { FREEZE_KINDS } from '../../domain/freeze.ts'
 import { LEGAL_HOLD_KINDS } from '../../domain/legal-hold.ts'
 import { DAY_MS } from '../../gateway/integrity/size.ts'
-import { TILES_STOPS } from '../../metrics/labels.ts'
+import { TILES_STOPS, TILES_UNREADABLE } from '../../metrics/labels.ts'
 import type { Census } from '../../gateway/jobs/backlog.ts'
 import type { Instruments } from './instruments.ts'
 
@@ -31,6 +31,8 @@ export interface TilesReadings {
   readonly lagMs: number
   /** The number of tenants whose tiles stopped, by reason. */
   readonly stopped: ReadonlyMap<string, number>
+  /** Records that cannot be read, since a time in ms since 1970, by reason. */
+  readonly unreadable?: readonly { readonly reason: string; readonly since: number }[]
 }
 
 /** The current numbers of requests, connections, polls and streams. */
@@ -95,7 +97,11 @@ async function takeReadings(instruments: Instruments, readings: Readings): Promi
   instruments.set('pollsHeld', {}, polls)
   instruments.set('streamsOpen', {}, streams)
   instruments.set('checkpointLag', {}, readings.checkpointLagMs() / 1000)
-  const { lagMs, stopped } = readings.tiles()
+  const { lagMs, stopped, unreadable = [] } = readings.tiles()
+  for (const reason of TILES_UNREADABLE) {
+    const { since = readings.now() } = unreadable.find((one) => one.reason === reason) ?? {}
+    instruments.set('tilesUnreadable', { reason }, Math.max(0, readings.now() - since) / 1000)
+  }
   instruments.set('tilesLag', {}, lagMs / 1000)
   for (const reason of TILES_STOPS) instruments.set('tilesStopped', { reason }, stopped.get(reason) ?? 0)
   instruments.set('storeLost', {}, readings.isStoreLost() ? 1 : 0)

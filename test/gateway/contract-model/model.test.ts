@@ -1,6 +1,21 @@
 // @store each
 import { describe, expect, it } from 'vitest'
-import { openWorld } from '../../gateway-fixture.ts'
+import type { JsonObject } from '../../../src/contract/json.ts'
+import {
+  approved,
+  decided,
+  freeze,
+  minted,
+  pending,
+  redeemed,
+  refused,
+  reissued,
+  revised,
+  ruled,
+  TOKEN_HASH,
+  voted,
+} from '../../evidence/records.ts'
+import { openWorld, type World } from '../../gateway-fixture.ts'
 import { IS_LONG } from '../../runs.ts'
 import { SEEN } from './answers.ts'
 import { Game } from './game.ts'
@@ -15,8 +30,23 @@ const SEEDS = IS_LONG ? Array.from({ length: 60 }, (_, i) => i + 1) : [1, 2, 3, 
 /** The number of steps under each policy. */
 const STEPS = 90
 
+/** The type of a record, and the names of its members. */
+function membersOf(record: JsonObject): string {
+  const names = (value: unknown): string =>
+    Object.keys((value ?? {}) as JsonObject)
+      .toSorted()
+      .join(' ')
+  return `${String(record.type)}: ${names(record)}: ${names(record.details)}`
+}
+
+async function recordsOf({ app }: World): Promise<JsonObject[]> {
+  const events = await app.deps.store.events('acme', 0, 100_000)
+  return events.map(({ body }) => JSON.parse(body) as JsonObject)
+}
+
 describe('the gateway and a model of its contract', () => {
   const seen = new Set<string>()
+  const written = new Set<string>()
 
   it.each(SEEDS)(
     'the gateway and a model of its contract give the same answers to every request (seed %d)',
@@ -31,6 +61,7 @@ describe('the gateway and a model of its contract', () => {
         }
         for (let i = 0; i < STEPS; i++) await game.step()
         for (const one of game.end()) seen.add(one)
+        for (const record of await recordsOf(world)) written.add(membersOf(record))
       } finally {
         await world.close()
       }
@@ -39,5 +70,22 @@ describe('the gateway and a model of its contract', () => {
 
   it('the gateway and a model of its contract have met every possible answer', () => {
     expect(SEEN.filter((one) => !seen.has(one))).toEqual([])
+  })
+
+  it.each([
+    pending(),
+    ruled(),
+    revised(),
+    voted('reviewer:ann', 'approve', { details: { commented: true, commitment: 'c' } }),
+    approved('reviewer:ann', ['ann']),
+    minted(),
+    reissued(TOKEN_HASH, TOKEN_HASH),
+    redeemed(),
+    refused('expired'),
+    freeze(1),
+    decided('allow'),
+    decided('reject'),
+  ])('the gateway wrote records with the members of the $type that tests of replay take', (record) => {
+    expect(written).toContain(membersOf(record))
   })
 })

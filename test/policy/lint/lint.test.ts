@@ -390,6 +390,39 @@ describe('task-scoped-history', () => {
   })
 })
 
+describe('options-unchecked', () => {
+  const found = async (verdict: string, match: string): Promise<readonly (string | undefined)[]> => {
+    const when = `when: { shell_commands(payload.note): { every: ${match} } }`
+    const all = await diagnose(
+      bundle({ 'rules/pay.yaml': rules(`  - { id: a, ${verdict}: A., ${when} }\n`) }),
+    )
+    return all.filter(({ code }) => code === 'options-unchecked').map(({ message }) => message)
+  }
+
+  it.each([
+    '{ .program: [ls, git] }',
+    '{ any: [{ .program: ls }, { .program: git, ".arguments[0]": status }] }',
+    '{ .program: git, .options: { none: --output } }',
+    '{ .program: git, .options: { every: { not: --output } } }',
+    '{ .program: git, .options: { none: { not: { starts_with: "-" } } } }',
+    '{ any: [{ .options: { count: 0 } }, { .program: ls }], .program: git }',
+  ])('is reported for an allow rule with %s', async (match) => {
+    expect(await found('allow', match)).toEqual(['rule `a` allows `git` with any options'])
+    expect(await found('reject', match)).toEqual([])
+  })
+
+  it.each([
+    '{ .program: [ls, cat] }',
+    '{ .program: git, .options: { none: { not: [--stat, -p] } } }',
+    '{ .program: git, .options: { count: 0 } }',
+    '{ .program: git, .arguments: { every: [status, --stat] } }',
+    '{ any: [{ .options: { none: { not: -p } } }, { .arguments: { every: status } }], .program: git }',
+    '{ .program: git, .text: [git status, git log] }',
+  ])('is not reported for %s', async (match) => {
+    expect(await found('allow', match)).toEqual([])
+  })
+})
+
 describe('functions-unchecked', () => {
   const verbs = '{ sql_verbs(payload.note): { every: select } }'
   const functions = '{ sql_functions(payload.note): { some: { not: count } } }'

@@ -16,12 +16,11 @@ import { execFileSync } from '../../sync-child.ts'
 
 const root = new URL('../../../', import.meta.url).pathname
 
-describe('the user of docs/operations.md', () => {
+describe('the user of docs/redis.md', () => {
   let server: RedisServer
   let rules: string[]
   beforeAll(async () => {
-    const [line = ''] =
-      /^user countersign .*$/m.exec(readFileSync(join(root, 'docs/operations.md'), 'utf8')) ?? []
+    const [line = ''] = /^user countersign .*$/m.exec(readFileSync(join(root, 'docs/redis.md'), 'utf8')) ?? []
     rules = line.replace('>PASSWORD', '>sesame').split(' ').slice(1)
     server = await startRedis()
     await server.ask('ACL', 'SETUSER', ...rules)

@@ -277,7 +277,7 @@ def _insist(core: Core, steps: Callable[[Patience], Steps[object]], what: str) -
 
     The caller waits for at most two seconds. If the gateway is away for longer, the steps continue in the background.
 
-    steps: made again for the background, so they continue from the state of their call.
+    steps: a factory. The background run calls it again, and continues where the call is.
     """
     clock = core.clock
     first = Patience(clock, tries=None, until=clock.now() + core.foreground_seconds, shielded=True, firm=True)

@@ -113,7 +113,7 @@ def _with_private_defaults(model: Any) -> Any:
 
 
 def _choice(schema: Schema) -> Schema:
-    """Finds the values of an enum or a `Literal` by their JSON. Pydantic compares values that JSON may not have."""
+    """Finds the values of an enum or a `Literal` by their JSON. Pydantic would compare Python values."""
     values: list[object] = schema["members"] if schema["type"] == "enum" else schema["expected"]
     if all(type(_value_of(one, schema)) in _SCALARS for one in values):
         return schema

@@ -35,8 +35,8 @@ def verify_webhook(
     now: the current time in Unix seconds.
 
     :raises WebhookRefused: the signature or the time is wrong
-    :raises TypeError: the body is parsed
-    :raises ValueError: a secret has another form
+    :raises TypeError: the body was parsed already
+    :raises ValueError: a secret is not `whsec_` and base64
     """
     if not isinstance(cast("object", body), (str, bytes, bytearray)):
         raise TypeError("the body must be raw, as text or bytes: take it before anything parses it")

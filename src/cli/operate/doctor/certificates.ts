@@ -61,7 +61,7 @@ const unreachable = (what: string, name: string, why: string): Finding =>
   warning(
     'certificates',
     `${name} cannot be reached by TLS from this machine: ${why}`,
-    what === FRONT ? 'test it from a machine of its users' : 'the gateway itself must reach it',
+    what === FRONT ? 'test it from where users connect' : 'the gateway itself must reach it',
   )
 
 const untrusted = (name: string, why: string): Finding =>

@@ -90,13 +90,24 @@ async function askAsAdmin(config: Config, url: string): Promise<Omit<RunningGate
     const settings = await api.show_settings().catch(() => undefined)
     const { policyRollout } = settings === undefined ? config : readReport(settings).config
     return {
-      findings: differenceFindings(instances, policyRollout, Date.now()),
+      findings: [
+        ...differenceFindings(instances, policyRollout, Date.now()),
+        ...unreadableFindings(instances),
+      ],
       ...defined({ settings, revision: in_force ? revision : undefined }),
     }
   } catch (cause) {
     return { findings: [refusedFinding(cause as CliFailure)] }
   }
 }
+
+/** Gateways that cannot read the tiles of records that left the store. */
+const unreadableFindings = (instances: Parameters<typeof differenceOf>[0]): Finding[] =>
+  instances.flatMap(({ host, tiles_unreadable }) =>
+    tiles_unreadable === undefined
+      ? []
+      : [error('tiles', `${host}: ${tiles_unreadable}`, 'bring the place back, or copy its files there')],
+  )
 
 /** An error once the gateways have had different bundles for longer than a rollout, a warning before. */
 function differenceFindings(

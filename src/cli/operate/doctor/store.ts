@@ -33,7 +33,7 @@ export async function lookAtStore(config: Config, isRunning: boolean): Promise<F
   } catch (cause) {
     const message = (cause as Error).message.trim()
     const advice = config.store.kind === 'embedded' ? fileAdvice(cause as Error) : redisAdvice(message)
-    const otherwise = 'docs/operations.md and docs/store.md say what a store needs'
+    const otherwise = 'docs/redis.md and docs/store.md say what a store needs'
     return [error('store', `${name}: ${message}`, advice ?? otherwise)]
   }
 }

@@ -104,7 +104,7 @@ async function firstEvents(
   return firstOfEach(tenants, await openStore(config), (store, tenant) => store.firstEvent(tenant))
 }
 
-/** Reads from something that it then closes. */
+/** Reads the first record of each tenant, then closes the source. */
 async function firstOfEach<T extends { close(): Promise<void> }>(
   tenants: readonly string[],
   source: T,
