@@ -152,12 +152,12 @@ export function createParts(isNeeded: (name: string) => boolean = () => true) {
       }
       return ready.value
     },
-    /** Shows parts whose content changed, from the first of them. They were not seen yet. */
+    /** Parts whose content changed were not seen yet. Shows them, unless a part before them was not seen either. */
     showAgain: (names: readonly string[]): void => {
       looks.forgetThese(names)
       // after they are drawn
       setTimeout(() => {
-        if (unseen().some(isAway)) leadTo(names.find((name) => missing.value.includes(name)))
+        if (names.includes(missing.value[0] ?? '') && unseen().some(isAway)) leadTo()
       })
     },
     /** Looks at the page until the returned act is called. */
