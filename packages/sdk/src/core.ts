@@ -1,7 +1,8 @@
 import { deadlineOf } from './abort.ts'
 import { carrierOf, requireEqual } from './carrier.ts'
 import { baseOf, type Client, createClient } from './client.ts'
-import { type Code, NotExecuted, withDetails } from './errors.ts'
+import { type Code, NotExecuted } from './errors.ts'
+import { withDetails } from './refusal.ts'
 import {
   asNotExecuted,
   type AuthorizedCall,

@@ -5,12 +5,12 @@ import {
   ChangesRequested,
   GatewayUnavailable,
   InvalidPayload,
-  messageOf,
   NotExecuted,
   StillPending,
   UnexpectedAnswer,
   UnknownTool,
 } from './errors.ts'
+import { messageOf } from './refusal.ts'
 import { type Handle, sized } from './handle.ts'
 import type { UsedAllows } from './idempotency.ts'
 import type { Claims, GuardOptions } from './options.ts'
