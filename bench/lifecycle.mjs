@@ -1,8 +1,9 @@
 /*
  * A quarter of a year in minutes: a gateway with a moved clock, so that retention is at work. 90 % of the calls are
  * allowed, 8 % are held, approved, collected and redeemed, and 2 % are rejected. Each row shows the store after a
- * window of ten days. Threads and disclosures end, so their bytes stay the same. The log grows, and one entry for each
- * task and tool, because a rule may read the whole history of a task.
+ * window of ten days. The log is published as tiles each day, and leaves the store. Threads, disclosures and the history
+ * of tasks end. From day 50 on, when all of these times have passed once, bytes, memory and time to ready stay within
+ * 10 %: otherwise the program exits with 1. One entry for 256 records, and a checkpoint a day, stay.
  *
  * npm run build && node bench/lifecycle.mjs [calls] [embedded|redis]
  */
@@ -20,6 +21,8 @@ import {
   inTurn,
   movedClock,
   peopleOf,
+  publishAll,
+  removeAll,
   startMoved,
   submitted,
 } from './moved-clock.mjs'
@@ -27,12 +30,13 @@ import { startRedis } from './redis-server.mjs'
 
 const [given = '60000', kind = 'embedded'] = process.argv.slice(2)
 const calls = Number(given)
-const [DAYS, WINDOW_DAYS] = [90, 10]
+const [DAYS, WINDOW_DAYS, STEADY_DAY] = [90, 10, 50]
 const redis = kind === 'redis' ? await startRedis({ appendfsync: 'no' }) : undefined
 const directory = mkdtempSync(join(tmpdir(), 'countersign-bench-'))
 const clock = movedClock(Date.UTC(2027, 0, 1))
 const store = { data: join(directory, 'data'), redis: redis?.url, clock }
-const policies = plainPolicies({ retention: '{ threads: 8d, disclosures: 8d }' })
+const tiles = join(directory, 'tiles')
+const policies = plainPolicies({ retention: '{ threads: 8d, disclosures: 8d, log_in_store: 1d, tasks: 31d }' })
 const start = () => startMoved({ policies, ...store })
 
 async function one(app, people, i) {
@@ -60,6 +64,8 @@ try {
     await inTurn({ from: i, to, onSome: pass }, (call) => one(app, people, call))
     i = to
     await due(app, clock)
+    await publishAll(app, tiles)
+    await removeAll(app, tiles)
     if (day % WINDOW_DAYS !== 0) continue
     const { user, system } = process.cpuUsage(spent)
     await app.close()
@@ -83,6 +89,13 @@ try {
   await app.close()
   console.log(`\nNode ${process.version}, ${kind} store`)
   console.table(rows)
+  const [first, ...later] = rows.filter(({ day }) => day >= STEADY_DAY)
+  for (const name of ['state, MB', 'disclosures, MB', 'store, MB', 'resident, MB', 'ready, ms']) {
+    const most = Math.max(...later.map((row) => row[name])) / first[name]
+    if (most <= 1.1) continue
+    console.log(`${name} grew by ${Math.round((most - 1) * 100)} % after day ${STEADY_DAY}`)
+    process.exitCode = 1
+  }
 } finally {
   rmSync(directory, { recursive: true })
   await redis?.stop()

@@ -13,6 +13,7 @@ import { issueKey } from '../dist/gateway/auth/keys.js'
 import { sizeOf } from '../dist/gateway/integrity/size.js'
 import { makeCheckpoint } from '../dist/gateway/jobs/checkpoints.js'
 import { publishTiles } from '../dist/gateway/jobs/publish-tiles.js'
+import { removePublished } from '../dist/gateway/jobs/remove-published.js'
 import { runDue } from '../dist/gateway/jobs/scheduler.js'
 import { vote } from '../dist/gateway/review/vote.js'
 import { loadConfig } from '../dist/settings/config.js'
@@ -117,11 +118,17 @@ export async function due({ deps }, clock) {
 
 const IDENTITY = { name: 'bench', key: signingKeyOf(Buffer.alloc(32, 1)) }
 
+const placesIn = (tiles) => ({ identity: IDENTITY, address: tiles, placeOf: () => directoryPlace(tiles) })
+
 /** Signs all records of the log, and publishes them in the folder `tiles`. */
 export async function publishAll({ deps }, tiles) {
   while ((await makeCheckpoint(deps, IDENTITY, TENANT)).more);
-  const places = { identity: IDENTITY, address: tiles, placeOf: () => directoryPlace(tiles) }
-  await publishTiles(deps, places, TENANT, new AbortController().signal)
+  await publishTiles(deps, placesIn(tiles), TENANT, new AbortController().signal)
+}
+
+/** Removes records from the store that are in the folder `tiles` for long. */
+export async function removeAll({ deps }, tiles) {
+  while (await removePublished(deps, placesIn(tiles), TENANT));
 }
 
 /** Opens the content of a store that no gateway uses. */

@@ -3,51 +3,42 @@ import type { SettingsView } from './contract/admin.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { assembleMetrics } from './app/metrics.ts'
-import { admissionOf, connectionsOf } from './app/admission.ts'
 import { hostInUrl, listenAddress } from './app/listen-address.ts'
-import { singleSignOnOf } from './app/sign-in.ts'
 import { type Channel, createChannel, depsOf, commitIds, randomSource } from './app/deps.ts'
 import { startCheckpoints } from './app/evidence.ts'
 import { type BundleLoaders, loaderOf, noteLoads, noteWithdrawal } from './app/policies.ts'
-import { healthOf } from './app/health.ts'
 import { type Reports, startReports } from './app/reports.ts'
 import type { Snapshot } from './policy/language/snapshot.ts'
 import { type Sizes, startSizes } from './app/sizes.ts'
 import { siteOfServer, warnOfSite } from './app/site.ts'
+import { serverOf } from './app/server.ts'
 import { openExpectedStore } from './app/store.ts'
 import { openPlaces, type Places, tilesAddressOf } from './app/places.ts'
 import { startTiles, tilesOf, type TilesWriter } from './app/tiles.ts'
 import { startTilesWatch, type TilesWatch } from './app/tiles-watch.ts'
 import { tracingOf } from './app/tracing.ts'
-import { storeOfWholeLog } from './app/whole-log.ts'
+import { type EarlierRecords, storeOfWholeLog } from './app/whole-log.ts'
 import { startWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
 import { section } from './settings/section.ts'
 import type { Config } from './settings/settings.ts'
 import type { Checkpointer } from './evidence/checkpointer.ts'
 import type { LogIdentity } from './gateway/jobs/checkpoints.ts'
-import type { Tiles } from './gateway/jobs/publish-tiles.ts'
-import type { AdminKeys } from './gateway/core/admin-keys.ts'
 import type { Deps } from './gateway/core/deps.ts'
 import { issueLink, type Person } from './gateway/auth/login-links.ts'
 import type { LossWatch } from './gateway/jobs/loss-watch.ts'
 import { createLoadNotes, type LoadNotes } from './gateway/admin/policy-load-queue.ts'
 import { type OwnSecrets, ownSecrets, type SecretSources } from './gateway/jobs/own-secrets.ts'
 import { startTimer, type Timer } from './gateway/jobs/rounds.ts'
-import type { WebhookPorts } from './http/core/deps.ts'
 import type { Health } from './http/operations/public.ts'
-import { createRates } from './http/core/rate-limit.ts'
-import { loadSchemas } from './http/core/validation.ts'
-import { createServer } from './http/server/server.ts'
 import { linkUrl, type Site, threadUrl } from './http/core/same-origin.ts'
 import { BEAT_MS } from './http/operations/stream.ts'
-import { createWaits } from './http/core/long-polls.ts'
 import { type FeedOptions, type LoadReport, openPolicyFeed, type PolicyFeed } from './policy/bundle/feed.ts'
 import type { Store } from './store/store.ts'
 import { listenForOperators, type MetricsListener } from './telemetry/metrics-listener.ts'
 import { logEvidence } from './telemetry/log/log.ts'
 import type { Metrics, MetricSources } from './telemetry/count/metrics.ts'
 import { timerNotes } from './telemetry/log/timer-log.ts'
-import { NO_TRACING, noteEvidence, type Tracing } from './telemetry/tracing/tracing.ts'
+import { noteEvidence, type Tracing } from './telemetry/tracing/tracing.ts'
 
 /** A running gateway. */
 export interface App {
@@ -199,18 +190,10 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     threadUrl: (thread) => threadUrl(site(), thread),
     observe: (observation) => channel.publish(observation),
   })
-  const tilesWatch = startTilesWatch(deps, whole.tiles, { log, everyMs: parts.reportEveryMs })
-  const reports = startReports(deps, {
-    tiles: () => ({ unreadable: tilesWatch.trouble(), loss: tilesWatch.loss() }),
-    identity: own.log,
-    store: adapters.store,
-    refresh: () => own.adminKeys.refresh(),
-    log,
-    rolloutMs: config.policyRollout,
-    everyMs: parts.reportEveryMs,
-  })
+  const { tilesWatch, reports } = startWatches(deps, config, { ...adapters, own, parts, tiles: whole.tiles })
   const { watch } = reports
-  const evidence = startLog(deps, parts, { identity: own.log, watch, ...adapters })
+  const isBusy = (): boolean => Object.values(server.traffic().waiting).some((calls) => calls > 0)
+  const evidence = startLog(deps, parts, { identity: own.log, watch, isBusy, ...adapters })
   const webhooks = startWebhooks(deps, config, { settings: parts.webhooks, metrics, log, tracing })
   subscribe(channel, { ...evidence, reports, log })
   const { server, health } = serverOf(config, {
@@ -238,11 +221,34 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   return { ...adapters, deps, metrics, server, health, site, ...jobs }
 }
 
+/** Starts the look at tiles, and the reports of this instance, which have its results. */
+function startWatches(
+  deps: Deps,
+  config: Config,
+  of: { own: OwnSecrets; store: Store; tiles: EarlierRecords; parts: AppParts },
+): Pick<Gateway, 'reports' | 'tilesWatch'> {
+  const { log, reportEveryMs: everyMs } = of.parts
+  const tilesWatch = startTilesWatch(deps, of.tiles, { log, everyMs })
+  const reports = startReports(deps, {
+    tiles: () => ({ unreadable: tilesWatch.trouble(), loss: tilesWatch.loss() }),
+    identity: of.own.log,
+    store: of.store,
+    refresh: () => of.own.adminKeys.refresh(),
+    log,
+    rolloutMs: config.policyRollout,
+    everyMs,
+  })
+  return { tilesWatch, reports }
+}
+
 /** Starts the signer of evidence, and the writer of its tiles. */
 function startLog(
   deps: Deps,
   { log, checkpointEveryMs, tilesEveryMs }: AppParts,
-  { places, ...of }: { identity: LogIdentity; watch: LossWatch; places: Places | undefined },
+  {
+    places,
+    ...of
+  }: { identity: LogIdentity; watch: LossWatch; isBusy: () => boolean; places: Places | undefined },
 ): Pick<Gateway, 'checkpointer' | 'tiles'> {
   return {
     checkpointer: startCheckpoints(deps, of.identity, { log, watch: of.watch, everyMs: checkpointEveryMs }),
@@ -285,57 +291,6 @@ function subscribe(
     logEvidence(log, record, origin)
     if (origin) noteEvidence(origin.span, record)
   })
-}
-
-function serverOf(
-  config: Config,
-  parts: {
-    deps: Deps
-    metrics: Metrics
-    log: Logger
-    adminKeys: AdminKeys
-    logIdentity: LogIdentity
-    tiles: Tiles | undefined
-    streamBeatMs: number
-    tracing: Tracing
-    webhooks: WebhookPorts
-    site: () => Site
-    reports: Reports
-    settings: SettingsView
-  },
-): { server: FastifyInstance; health: Health } {
-  const { deps, metrics, log, adminKeys, logIdentity, streamBeatMs, tracing, webhooks, site } = parts
-  const { health, close } = healthOf(deps, parts.reports)
-  const waits = createWaits()
-  const endAll = (): void => {
-    close()
-    waits.endAll()
-  }
-  const http = {
-    gateway: deps,
-    schemas: loadSchemas(),
-    waits: { ...waits, endAll },
-    admission: admissionOf(config, { gateway: deps, adminKeys, log }),
-    ...(tracing === NO_TRACING
-      ? {}
-      : { beginSpan: (...work: Parameters<Tracing['begin']>) => tracing.begin(...work) }),
-    rates: createRates(),
-    connections: connectionsOf(config, metrics.observeShedConnection),
-    log,
-    bodyBytes: config.bodyLimit,
-    streamBeatMs,
-    webhooks,
-    adminKeys,
-    logIdentity,
-    tiles: parts.tiles,
-    settings: parts.settings,
-    ...singleSignOnOf(config),
-    site,
-    shadowCounts: metrics.shadowCounts,
-    watcher: { answered: metrics.observeHttp, aborted: metrics.observeAborted, route: metrics.expectRoute },
-  }
-  const server: FastifyInstance = createServer(http, health)
-  return { server, health }
 }
 
 /**

@@ -52,8 +52,8 @@ async function requireCovered(store: Store, { tenant, size, root }: Kept): Promi
 const PAGE = 500
 
 /**
- * The root over the first records; undefined when some are missing. The store keeps one checkpoint an hour. Of whole
- * record files that left the store, it reads the entries.
+ * The root over the first records; undefined when some are missing. The store keeps one checkpoint an hour. It
+ * reads the entries of whole record files that left the store.
  */
 async function rootAt(store: Store, tenant: string, size: number): Promise<string | undefined> {
   let tree = await treeOfFiles(store, tenant, size)

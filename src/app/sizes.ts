@@ -7,7 +7,8 @@ import { type Store, StoreUnavailable } from '../store/store.ts'
 import { openLive } from './store.ts'
 
 /** Time between two looks whether a measurement is due, ms. The first look is not at the start, which is busy. */
-const LOOK_EVERY_MS = 10 * 60_000
+const LOOK_EVERY_MS = 60_000
+const FIRST_LOOK_MS = 5_000
 /** Pauses, in multiples of the time of work: decisions come first. */
 const PAUSES = 19
 
@@ -37,17 +38,21 @@ export function startSizes(deps: Deps, config: Config, parts: SizesParts): Sizes
       await live.close()
     }
   }
-  const timer = setInterval(() => {
+  const attempt = (): void => {
     running ??= look()
       .catch((err: unknown) => {
         if (!stop.signal.aborted)
           parts.log.warn({ err }, 'the store cannot be measured: its sizes are not current')
       })
       .finally(() => (running = undefined))
-  }, parts.everyMs ?? LOOK_EVERY_MS).unref()
+  }
+  const { everyMs = LOOK_EVERY_MS } = parts
+  const first = setTimeout(attempt, Math.min(FIRST_LOOK_MS, everyMs)).unref()
+  const timer = setInterval(attempt, everyMs).unref()
   return {
     close: async () => {
       stop.abort(new StoreUnavailable('the gateway stops'))
+      clearTimeout(first)
       clearInterval(timer)
       await running
     },

@@ -40,6 +40,8 @@ export interface WriterParts {
   readonly identity: LogIdentity
   readonly watch: Pick<LossWatch, 'requireSameStore'>
   readonly log: Pick<Logger, 'error'>
+  /** True while calls wait for their turn. */
+  readonly isBusy: () => boolean
   /** Time between two rounds, ms. */
   readonly everyMs: number | undefined
 }
@@ -49,8 +51,10 @@ const EVERY_MS = 5_000
 const LOOK_AT_ALL_EVERY = 12
 /** Most bundles that leave the store between two looks at all tenants: a thousand records a second. */
 const BUNDLES_AT_ONCE = 256
-/** Pause between two of them, because decisions come first, ms. */
-const PAUSE_MS = 2
+/** Pause after each, in multiples of its time: decisions come first. */
+const PAUSES = 4
+/** Time until the next look whether calls still wait, ms. */
+const BUSY_MS = 50
 /** Time until the next attempt after a stop, ms. */
 const STOPPED_MS = 600_000
 /** Time that a shutdown waits for a slow place, ms. */
@@ -186,8 +190,10 @@ class Writer implements TilesWriter {
     if (stop !== undefined || isDoubtful) return false
     // also in a store that is short of room, because that makes room
     for (let bundles = 0; bundles < BUNDLES_AT_ONCE && !this.#end.signal.aborted; bundles++) {
+      const begun = performance.now()
       if (!(await removePublished(this.#deps, this.#tiles, tenant))) return false
-      await pause(PAUSE_MS)
+      await pause(PAUSES * (performance.now() - begun))
+      while (this.#parts.isBusy() && !this.#end.signal.aborted) await pause(BUSY_MS)
     }
     return true
   }

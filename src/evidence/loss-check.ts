@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../contract/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../contract/json.ts'
 import { FILE_RECORDS } from './export-line.ts'
 
 /** Records that are lost, and the record by which an administrator accepted that. */
@@ -25,13 +25,13 @@ export class LossCheck {
   take(number: number, { type, details, at, actor }: JsonObject): void {
     if (type !== 'log.lost' || !isObject(details) || !Array.isArray(details['roots'])) return
     const first = Number(details['from'])
-    const by = isObject(actor) ? String(actor['id']) : ''
+    const by = textOf(isObject(actor) ? actor['id'] : undefined)
     for (const [i, root] of details['roots'].entries()) {
       const from = first + i * FILE_RECORDS
       if (from >= number || this.#missing.get(from) !== root) continue
       this.#missing.delete(from)
       const last = this.#accepted.at(-1)
-      const one = { from, to: from + FILE_RECORDS - 1, at: String(at), by, reason: String(details['reason']) }
+      const one = { from, to: from + FILE_RECORDS - 1, at: textOf(at), by, reason: textOf(details['reason']) }
       const continues = last?.to === from - 1 && last.reason === one.reason
       if (continues) this.#accepted[this.#accepted.length - 1] = { ...last, to: one.to }
       else this.#accepted.push(one)
@@ -49,6 +49,8 @@ export class LossCheck {
     )
   }
 }
+
+const textOf = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '')
 
 export const lossText = ({ from, to, at, by, reason }: AcceptedLoss): string =>
   `Records ${from} to ${to} are lost, as ${by} accepted at ${at}: ${reason}`

@@ -79,7 +79,7 @@ export interface Verdict {
 
 export interface Verified {
   readonly verdict: Verdict
-  /** The state after the last record; absent when a property fails. */
+  /** The state after the last record; absent when a property fails, or records are lost. */
   readonly state?: VerifiedState
 }
 
@@ -109,7 +109,8 @@ export async function verifyAfter(source: AsyncIterable<Uint8Array>, proofs: Pro
     check.longLine()
   }
   const verdict = check.end()
-  return verdict.faults.length > 0 ? { verdict } : { verdict, state: check.state() }
+  // after a lost record, no later run could continue the replay
+  return verdict.faults.length > 0 || !verdict.whole ? { verdict } : { verdict, state: check.state() }
 }
 
 /** The state before the first record. */

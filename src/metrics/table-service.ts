@@ -220,7 +220,7 @@ export const STORE_METRICS = {
     kind: 'gauge',
     name: 'countersign_store_growth_bytes',
     unit: 'bytes per day',
-    help: 'Daily growth of each kind of data between the last two measurements; after the first measurement, only of evidence. Negative when more is deleted than written. The same on every instance.',
+    help: 'Daily growth of each kind of data between the last two measurements. The first is a minute after the first start, and knows only the growth of evidence that stays. Negative when more is deleted than written. The same on every instance.',
     labels: { kind: KINDS },
     atMost: 32,
   },

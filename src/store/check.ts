@@ -100,6 +100,10 @@ function checkWrite(write: Write): number {
     case 'mark':
       checkText('index', write.index, STORE_LIMITS.nameLength)
       return 0
+    case 'drop':
+      checkText('index', write.index, STORE_LIMITS.nameLength)
+      checkScore('upTo', write.upTo)
+      return 0
     case 'forget':
       checkCount('number', write.number)
       return 0

@@ -43,6 +43,8 @@
  *   unchanged. Disclosures that are read after their event are missing only if they were deleted.
  * S22 trim: `trim` deletes the events before a number, but never the last event of the partition. Numbers stay as they
  *   are, and disclosures stay. `firstEvent` returns the number of the first event that is left.
+ * S23 drop: `drop` removes the entries of an index with a score up to a bound. It sees the earlier writes of its
+ *   commit, and every commit before it. An entry that moved above the bound stays.
  * S19 epoch: the epoch of a partition changes whenever the store may have lost an acknowledged commit. This happens
  *   when a replica takes over, when a server that others may have replaced returns, and with every restore. A commit
  *   with an epoch guard applies only in that epoch.
@@ -201,6 +203,8 @@ export type Write =
   | { readonly op: 'delete'; readonly type: string; readonly id: string }
   /** Moves the member to score `to` from any earlier score (S15); removes the member when `to` is absent. */
   | { readonly op: 'index'; readonly index: string; readonly member: string; readonly to?: number }
+  /** Removes the entries of an index with a score up to `upTo`, as they are when the commit applies (S23). */
+  | { readonly op: 'drop'; readonly index: string; readonly upTo: number }
   /** Adds an entry whose score is the number of the commit's first event and whose member is the commit's id (S17). */
   | { readonly op: 'mark'; readonly index: string }
   /** Deletes the disclosures of the event with this number, if any (S21). */

@@ -136,6 +136,8 @@ interface Next extends Published {
   readonly root: string
   readonly after: RightEdge
   readonly full: readonly FullTile[]
+  /** The records, if they fit in memory: each is then read once. */
+  readonly chunks: readonly Chunk[] | undefined
   /** The hashes of lost bundles, by their index. */
   readonly lost: ReadonlyMap<number, string>
 }
@@ -154,18 +156,26 @@ async function requireSameHistory(publication: Publication, edge: RightEdge): Pr
   const next = await publication.next(edge.size)
   const full: FullTile[] = []
   const lost = new Map<number, string>()
+  const chunks: Chunk[] = []
+  let kept = 0
   let after = edge
   for await (const records of readUpTo(publication, edge.size, next.size)) {
     if (typeof records === 'string') lost.set(after.size / WIDTH, records)
     else for (const [i, record] of records.entries()) requireShort(record, after.size + i + 1)
+    kept += typeof records === 'string' ? 0 : records.reduce((sum, { length }) => sum + length, 0)
+    if (kept <= MOST_KEPT_BYTES) chunks.push(records)
     const grownBy = grownByChunk(after, records)
     full.push(...grownBy.full.map(contentOf))
     after = grownBy.edge
   }
-  if (rootOfEdge(after) === next.root) return { ...next, after, full, lost }
+  if (rootOfEdge(after) === next.root)
+    return { ...next, after, full, lost, chunks: kept <= MOST_KEPT_BYTES ? chunks : undefined }
   const what = `the store has other records than ${place.name}, which has ${edge.size}`
   throw new TilesStopped('forked', `${what}: together they do not give the signed root of ${next.size}`)
 }
+
+/** Bytes of records that a publication keeps in memory. */
+const MOST_KEPT_BYTES = 4 * 1024 * 1024
 
 const grownByChunk = (edge: RightEdge, chunk: Chunk): ReturnType<typeof grow> =>
   typeof chunk === 'string' ? grow(edge, [chunk], 1) : grow(edge, chunk.map(leafOf))
@@ -214,7 +224,7 @@ async function writeBundles(publication: Publication, edge: RightEdge, next: Nex
     await createContent(place, pathOf('entries', part), encodeBundle(waiting.slice(0, count)))
     waiting = waiting.slice(count)
   }
-  for await (const records of readUpTo(publication, edge.size, next.size)) {
+  for await (const records of next.chunks ?? readUpTo(publication, edge.size, next.size)) {
     if (typeof records === 'string') parts.next()
     else waiting.push(...records)
     while (waiting.length >= WIDTH) await write(WIDTH)

@@ -111,7 +111,7 @@ describe.each(['embedded', 'redis'] as const)('a loss of tiles, on the %s store,
       const { code, out } = await runCli(['evidence', 'verify', ...args, '--key', key ?? ''], { cwd: tiles })
       expect([code, out]).toEqual([0, expect.stringMatching(said)])
     }
-    // another file is missing, which nobody accepted
+    // another file is missing, which no administrator accepted
     renameSync(join(tiles, 'acme/tile/entries/001.gz'), join(tiles, 'gone'))
     const other = await runCli(['evidence', 'verify', join(tiles, 'acme'), '--key', key ?? ''], {
       cwd: tiles,

@@ -3,12 +3,18 @@ import { startSizes } from '../../src/app/sizes.ts'
 import { census } from '../../src/gateway/jobs/backlog.ts'
 import { loadConfig } from '../../src/settings/config.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
-import { openWorld } from '../gateway-fixture.ts'
+import { MINUTE, openWorld, type World } from '../gateway-fixture.ts'
 import { Places } from '../store/places.ts'
 import { until } from '../until.ts'
 
 const places = new Places()
 afterAll(() => places.dispose())
+
+/** Lets the minute before the first measurement pass. */
+async function due(world: World): Promise<void> {
+  await until(async () => (await world.app.deps.store.get('_system', 'sizes', 'all')) !== undefined)
+  world.clock.advance(MINUTE)
+}
 
 describe('the sizes of a gateway', () => {
   it.each(['embedded', 'redis'] as const)('are measured in the background: %s', async (kind) => {
@@ -21,6 +27,7 @@ describe('the sizes of a gateway', () => {
     const warnings: unknown[] = []
     const log = { warn: (facts: unknown) => void warnings.push(facts) }
     const sizes = startSizes(world.app.deps, config, { store: store as Store, log, everyMs: 1 })
+    await due(world)
     await until(async () => (await census(world.app.deps)).sizes !== undefined)
     await sizes.close()
     expect((await census(world.app.deps)).sizes?.kinds['record key']?.count).toBe(1)
@@ -38,6 +45,7 @@ describe('the sizes of a gateway', () => {
       partitions: () => Promise.reject(new StoreUnavailable('away')),
     }
     const sizes = startSizes(world.app.deps, config, { store: broken as unknown as Store, log, everyMs: 1 })
+    await due(world)
     await until(() => warnings.length > 0)
     await sizes.close()
     await world.close()

@@ -33,6 +33,7 @@ async function start(of: Places): Promise<TilesWriter> {
   const deps = await lab.on()
   writer = startTiles({ ...deps, store: storeOfWholeLog(deps.store, of) }, of, {
     identity: lab.identity,
+    isBusy: () => false,
     watch: { requireSameStore: () => Promise.resolve() },
     log: {
       error: (facts: { readonly reason?: string }) => {

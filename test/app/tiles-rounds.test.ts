@@ -32,6 +32,7 @@ const sizeOf = async (tenant: string): Promise<number> =>
 async function start(of: Places['of'], store = 'data'): Promise<TilesWriter> {
   writer = startTiles(await lab.on(store), lab.places({ of }), {
     identity: lab.identity,
+    isBusy: () => false,
     watch: { requireSameStore: () => Promise.resolve() },
     log: { error: (facts: { readonly reason?: string }) => void stops.push(facts.reason ?? '') },
     everyMs: 1,

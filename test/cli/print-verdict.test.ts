@@ -12,6 +12,7 @@ const signed = (at: number): Pick<Verdict, 'signed'> => ({
 const verdict: Verdict = {
   faults: [],
   omitted: 0,
+  lost: [],
   disclosures: { commitments: 0, given: 0, erased: 0, expired: 0 },
   records: 100,
   unsigned: 10,

@@ -290,10 +290,13 @@ describe.each([
 /** Waits until the call of the current row is beside the list. */
 const opened = async (page: Page): Promise<unknown> =>
   page.waitForFunction(() => {
-    const [row, call] = ['.item [aria-current] .does', '#call-title .does'].map(
-      (place) => document.querySelector(place)?.textContent,
+    const row = document.querySelector('.item [aria-current]')?.getAttribute('href')
+    const id = row?.replace('#/thread/', '')
+    return (
+      row === location.hash &&
+      document.querySelector(`.call a[href="#/playground?thread=${id}"]`) !== null &&
+      document.querySelector('.bar .approve') !== null
     )
-    return row !== undefined && row === call && document.querySelector('.bar .approve') !== null
   })
 
 /** Waits until the call can be approved, with the keys that a reviewer needs for parts that are not on the screen. */

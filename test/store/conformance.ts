@@ -587,6 +587,30 @@ const LAWS: Record<string, Law> = {
     expect(await guarded(store, [{ ...name, revision: 1, commitId: 'first' }])).toMatchObject({ failed: [0] })
   },
 
+  async 'S23 a drop removes the entries up to a bound, as they are when it applies'({ store }) {
+    const entries = (): Promise<IndexEntry[]> => store.range('t', 'x', { limit: 9 })
+    for (const [i, member] of ['a', 'b', 'c'].entries()) await move(store, 'x', member, i - 1)
+    await move(store, 'y', 'a', 0)
+    const drop = commitOf(store, {
+      writes: [
+        { op: 'index', index: 'x', member: 'd', to: 0 },
+        { op: 'drop', index: 'x', upTo: 0 },
+        { op: 'index', index: 'x', member: 'e', to: 0 },
+      ],
+    })
+    // an entry that moves before the commit applies
+    await Promise.all([move(store, 'x', 'a', 7), store.commit('t', drop)])
+    expect(await entries()).toEqual([
+      { score: 0, member: 'e' },
+      { score: 1, member: 'c' },
+      { score: 7, member: 'a' },
+    ])
+    expect(await store.count('t', 'y')).toBe(1)
+    await store.commit('t', commitOf(store, { writes: [{ op: 'drop', index: 'x', upTo: 9 }] }))
+    await store.commit('t', commitOf(store, { writes: [{ op: 'drop', index: 'absent', upTo: 9 }] }))
+    expect(await entries()).toEqual([])
+  },
+
   async 'S15 a member is in an index at most once: adding moves it, removing ends it'({ store }) {
     const entries = (): Promise<IndexEntry[]> => store.range('t', 'x', { limit: 9 })
     await move(store, 'x', 'a', 1)

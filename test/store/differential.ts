@@ -65,6 +65,7 @@ const write: fc.Arbitrary<Write> = fc.oneof(
   }),
   fc.record({ op: fc.constant('delete' as const), type: name(TYPES), id: name(IDS) }),
   fc.record({ op: fc.constant('mark' as const), index: name(INDEXES) }),
+  fc.record({ op: fc.constant('drop' as const), index: name(INDEXES), upTo: score }),
   fc.record({ op: fc.constant('trim' as const), before: fc.nat({ max: 9 }) }),
   fc.record({
     op: fc.constant('forget' as const),

@@ -48,6 +48,9 @@ export class ModelPartition {
       }
       if (write.op === 'delete') this.records.delete(key(write.type, write.id))
       if (write.op === 'index') this.#move(write.index, write.member, write.to)
+      if (write.op === 'drop')
+        for (const [member, score] of this.indexes.get(write.index) ?? [])
+          if (score <= write.upTo) this.#move(write.index, member, undefined)
       if (write.op === 'charge') this.charges.push({ limit: write.limit, at: write.at, amount: write.amount })
     }
     const numbers = commit.events.map((body, i) => {

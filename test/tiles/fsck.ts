@@ -20,16 +20,25 @@ export async function fsck(
     seconds = 120,
   }: { readonly key: string; readonly keyFile: string; readonly seconds?: number },
 ): Promise<number | undefined> {
-  writeFileSync(keyFile, `${key}\n`)
   const server = await serveTiles(place, 0)
   try {
-    const args = ['--storage_url', server.url, '--public_key', keyFile, '--ui=false', '-N', '64']
-    const ran = await promisify(execFile)('timeout', [String(seconds), program, ...args]).catch(
-      (error: { stdout: string; stderr: string }) => error,
-    )
-    const size = /Successfully fsck'd log with size (\d+)/.exec(`${ran.stdout}${ran.stderr}`)?.[1]
-    return size === undefined ? undefined : Number(size)
+    return await fsckAt(program, server.url, { key, keyFile, seconds })
   } finally {
     await server.close()
   }
+}
+
+/** The same, of a log that a server of files has. */
+export async function fsckAt(
+  program: string,
+  url: string,
+  { key, keyFile, seconds }: { readonly key: string; readonly keyFile: string; readonly seconds: number },
+): Promise<number | undefined> {
+  writeFileSync(keyFile, `${key}\n`)
+  const args = ['--storage_url', url, '--public_key', keyFile, '--ui=false', '-N', '64']
+  const ran = await promisify(execFile)('timeout', [String(seconds), program, ...args]).catch(
+    (error: { stdout: string; stderr: string }) => error,
+  )
+  const size = /Successfully fsck'd log with size (\d+)/.exec(`${ran.stdout}${ran.stderr}`)?.[1]
+  return size === undefined ? undefined : Number(size)
 }

@@ -18,6 +18,8 @@ import { openTestStore } from '../test-store.ts'
 
 /** A store with records of one tenant, whose clock a test moves, and places for its tiles. */
 export const TENANT = 'acme'
+/** How long the history of a task stays. */
+export const TASKS_MS = 40 * 24 * 3_600_000
 const START = Date.UTC(2026, 2, 2, 12)
 
 export const IDENTITY: LogIdentity = { name: 'lab', key: signingKeyOf(Buffer.alloc(32, 1)) }
@@ -59,7 +61,9 @@ export class Lab {
         current: () =>
           this.logInStoreMs === undefined
             ? undefined
-            : ({ retention: { log_in_store_ms: this.logInStoreMs } } as ExplainingSnapshot),
+            : ({
+                retention: { log_in_store_ms: this.logInStoreMs, tasks_ms: TASKS_MS },
+              } as ExplainingSnapshot),
         status: () => ({}),
         trial: () => Promise.resolve({ ok: false, diagnostics: [] }),
       },

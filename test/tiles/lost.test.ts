@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { EarlierRecords, storeOfWholeLog } from '../../src/app/whole-log.ts'
+import { storeOfWholeLog } from '../../src/app/whole-log.ts'
 import { acceptLoss } from '../../src/gateway/admin/accept-loss.ts'
 import { filesAfter } from '../../src/gateway/core/record-files.ts'
 import { read, SYSTEM } from '../../src/gateway/core/records.ts'
@@ -37,7 +37,7 @@ const bundle = (index: number): string => join(lab.directory, 'tiles', TENANT, `
 /** Two gateways answer the question of a loss, the second with what it could not read. */
 async function answer(second?: readonly number[]): Promise<void> {
   const question = (await read(deps.store, SYSTEM, 'loss', 'all'))?.value
-  const tiles = (deps.store as ReturnType<typeof storeOfWholeLog>).tiles satisfies EarlierRecords
+  const tiles = (deps.store as ReturnType<typeof storeOfWholeLog>).tiles
   const files = await tiles.unreadableOf(TENANT, before, question?.files ?? [])
   for (const [id, unread] of [
     ['one', files],
@@ -86,7 +86,7 @@ describe('record files that are lost', () => {
     rmSync(join(lab.directory, 'tiles'), { recursive: true })
     await expect(acceptLoss(deps, request)).rejects.toMatchObject({ code: 'not_lost' })
     await acceptLoss(deps, { ...request, preview: true })
-    // nobody answered; then the second gateway sees the place
+    // no gateway answered; then the second one sees the place
     await expect(acceptLoss(deps, request)).rejects.toMatchObject({ code: 'not_lost' })
     await answer([])
     await expect(acceptLoss(deps, request)).rejects.toMatchObject({ code: 'not_lost' })

@@ -40,7 +40,7 @@ const deps = {
   nextCommitId: () => `${round}-${ids++}`,
   storeDeadlineMs: 5_000,
   observe: () => {},
-  policies: { current: () => ({ retention: { log_in_store_ms: 0 } }) },
+  policies: { current: () => ({ retention: { log_in_store_ms: 0, tasks_ms: 0 } }) },
   enqueue: async () => ({ guards: [], writes: [] }),
 }
 const identity = { name: 'lab', key: signingKeyOf(Buffer.alloc(32, 1)) }

@@ -36,7 +36,7 @@ function diskOf({ store }: Config, sizes: readonly KindSize[]): Disk | undefined
   const { bavail, bsize } = statfsSync(store.path)
   const file = statSync(join(store.path, 'store.mdb')).size
   const free = bavail * bsize
-  const daily = sizes.reduce((sum, { dayBytes = 0 }) => sum + dayBytes, 0)
+  const daily = sizes.reduce((sum, { dayBytes = 0, leaves }) => sum + (leaves ? 0 : dayBytes), 0)
   return { file, free, ...(daily > 0 && { days: Math.floor(free / daily) }) }
 }
 

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 
-/** Asks on the terminal whether to go on with an act. Without a terminal, the answer is no. */
+/** Asks on the terminal whether to do an act. Without a terminal, the answer is no. */
 export async function isConfirmed(act: string): Promise<boolean> {
   if (!process.stdin.isTTY) {
     console.error(`to ${act} without a terminal, add --yes`)

@@ -3,7 +3,7 @@ import { announce } from '../shell/announce.tsx'
 import { spoken } from '../text/because-text.ts'
 import type { Hindrance } from '../text/hindrance.ts'
 import { BREAK_MS, type Coverage, createCoverage } from './coverage.ts'
-import { POINTS_IN_ROW, rowsOf, visiblePoints } from './points.ts'
+import { isLegible, POINTS_IN_ROW, rowsOf, visiblePoints } from './points.ts'
 
 /** A part of a call that a reviewer must have on the screen before an approval. */
 interface Part {
@@ -193,7 +193,7 @@ const isAway = ({ element, hindrances }: Part): boolean =>
 const endsHere = ({ element, coverage }: Part): boolean => coverage.ends(visiblePoints(element))
 
 const isSeen = ({ element, coverage, hindrances }: Part, now: number): boolean =>
-  hindrances.size === 0 && coverage.look(visiblePoints(element), now)
+  hindrances.size === 0 && coverage.look(visiblePoints(element), now) && isLegible(element)
 
 const inOrder = (parts: readonly Part[]): Part[] =>
   parts.toSorted((a, b) =>

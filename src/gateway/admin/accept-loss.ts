@@ -16,8 +16,8 @@ import { HEAD } from '../jobs/publish-tiles.ts'
 
 /*
  * Accepts that record files are lost, which left the store (docs/how-to/lost-tiles.md). A preview asks every instance,
- * by a record of the store, which of the files it cannot read. Each answers with its reports. What all of them cannot
- * read is lost. One commit after another then writes `log.lost`, marks the files, and deletes their disclosures.
+ * by a record of the store, which of the files it cannot read. Each answers with its reports. Files that no instance
+ * can read are lost. One commit after another then writes `log.lost`, marks the files, and deletes their disclosures.
  */
 
 /** How long the answers to a question count, ms. */
@@ -77,7 +77,7 @@ async function ask(deps: Deps, { tenant }: LossRequest, files: readonly RecordFi
   })
 }
 
-/** What all instances cannot read, as they said within the last seconds. */
+/** The files that no instance can read, as they said within the last seconds. */
 async function answers(
   deps: Deps,
   { tenant }: LossRequest,
@@ -146,7 +146,7 @@ async function lose(
   })
 }
 
-/** Refuses a loss of files that came back a moment ago. */
+/** Refuses a loss of files that returned a moment ago. */
 async function refuseReadable({ store }: Deps, tenant: string, from: number): Promise<void> {
   const [first] = await storeCall(() =>
     store.events(tenant, from - 1, 1).catch((error: unknown) => {

@@ -15,6 +15,7 @@ export type Purged =
   | 'threads'
   | 'disclosures'
   | 'erasure'
+  | 'task'
 
 /** The id of the single entry for all freezes, ended threads or old disclosures of a tenant. */
 export const ALL = 'all'

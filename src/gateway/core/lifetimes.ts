@@ -11,6 +11,7 @@ const FOR_EVER = 'it stays'
 const WITH_ITS_RECORD = 'with its record'
 const WITH_THE_THREAD = 'with its thread'
 const DISCLOSED = '`retention: { disclosures }` of routing.yaml (90d)'
+const TASKS = '`retention: { tasks }` of routing.yaml (90d) after its last record that left the store'
 const OVER = 'after its end, `retention: { threads }` of routing.yaml (30d)'
 
 /**
@@ -37,7 +38,10 @@ export const RECORD_LIFETIMES: Readonly<Record<RecordType, Lifetime>> = {
   freezes: { holds: 'freezes, and names that were ever frozen', until: FOR_EVER },
   legal_holds: { holds: 'legal holds in force', until: 'they are removed' },
   tree: { holds: 'the Merkle tree over evidence', until: FOR_EVER },
-  checkpoint: { holds: 'a signed checkpoint of evidence', until: FOR_EVER },
+  checkpoint: {
+    holds: 'a signed checkpoint of evidence',
+    until: 'it stays: one an hour for 30 days, then one a day',
+  },
   disclosed: { holds: 'the record up to which disclosures are deleted', until: FOR_EVER },
   erasure: { holds: 'an erasure in progress, with what it names', until: 'it is done' },
   erased: { holds: 'what an erasure left of the disclosures of a record', until: DISCLOSED },
@@ -61,8 +65,8 @@ export const INDEX_LIFETIMES: Readonly<Record<keyof typeof INDEX, Lifetime>> = {
   queue: { holds: 'waiting threads by urgency', until: 'the thread waits no longer' },
   queueBy: { holds: 'waiting threads by agent and tool', until: 'the thread waits no longer' },
   task: { holds: 'threads of a task', until: WITH_THE_THREAD },
-  taskHistory: { holds: 'tools and labels that a task used', until: FOR_EVER },
-  rejected: { holds: 'rejected calls of a task', until: FOR_EVER },
+  taskHistory: { holds: 'tools and labels that a task used', until: TASKS },
+  rejected: { holds: 'rejected calls of a task', until: TASKS },
   agentHistory: {
     holds: 'tools and labels that an agent used',
     until: 'it stays: one entry for each tool and label',

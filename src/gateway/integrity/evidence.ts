@@ -57,7 +57,7 @@ class FirstEvents {
   /** The last record without a commit id. */
   #unknown = 0
 
-  /** Goes on after records that are lost, of which nothing is known. */
+  /** Continues after records that are lost, of which nothing is known. */
   skip(last: number): void {
     while (this.#length < last) this.note({ kind: 'event', number: this.#length + 1, commitId: '', body: '' })
   }

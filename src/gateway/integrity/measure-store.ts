@@ -14,31 +14,33 @@ type Kind = StoreSizes['kinds'][string]
 const EVERY_MS = DAY_MS
 /** Longest time of one measurement. After it, another instance may try. */
 const CLAIM_MS = 6 * 3_600_000
-const NEVER: StoreSizes = { at: 0, claimed_until: 0, kinds: {} }
+/** Time from the first look to the first measurement, ms. The store keeps it, so that a restart does not begin anew. */
+const FIRST_MS = 55_000
 
 /** Measures the store if the last measurement is a day old and no instance measures. */
 export async function measureStore(deps: Deps, reader: LiveReader): Promise<void> {
   const claimed = await change(deps, (before) => {
     const now = deps.store.now()
+    if (before === undefined) return { at: 0, claimed_until: now + FIRST_MS, kinds: {} }
     if (now < before.at + EVERY_MS || now < before.claimed_until) return undefined
     return { ...before, claimed_until: now + CLAIM_MS }
   })
-  if (claimed === undefined) return
+  if (claimed === undefined || claimed.claimed_until <= deps.store.now() + FIRST_MS) return
   const measured = await sizeNow(reader)
   await change(deps, (before) => ({
     at: deps.store.now(),
     claimed_until: 0,
-    kinds: kindsOf(measured, before, deps.store.now()),
+    kinds: kindsOf(measured, before ?? claimed, deps.store.now()),
   }))
 }
 
 async function change(
   deps: Deps,
-  next: (before: StoreSizes) => StoreSizes | undefined,
+  next: (before: StoreSizes | undefined) => StoreSizes | undefined,
 ): Promise<StoreSizes | undefined> {
   const { answer } = await transact(deps, SYSTEM, async () => {
     const known = await read(deps.store, SYSTEM, 'sizes', ALL)
-    const after = next(known?.value ?? NEVER)
+    const after = next(known?.value)
     if (after === undefined) return { answer: undefined }
     const guards = [unchanged('sizes', ALL, known)]
     return { answer: after, guards, writes: [put('sizes', ALL, after)] }
@@ -49,13 +51,13 @@ async function change(
 /** The sizes of all tenants by kind. All indexes are one kind, so that metrics have few series. */
 function kindsOf(sizes: readonly KindSize[], before: StoreSizes, now: number): StoreSizes['kinds'] {
   const kinds: Record<string, Kind> = {}
-  for (const { kind, count, bytes, dayBytes, dayCount } of sizes) {
+  for (const { kind, count, bytes, dayBytes, leaves, dayCount } of sizes) {
     const name = kind.replace(/^index .*/, 'index')
     const sum = kinds[name] ?? { count: 0, bytes: 0 }
     kinds[name] = {
       count: sum.count + count,
       bytes: sum.bytes + bytes,
-      ...added('growth', sum.growth, dayBytes),
+      ...added('growth', sum.growth, leaves ? 0 : dayBytes),
       ...added('last_day', sum.last_day, dayCount),
     }
   }

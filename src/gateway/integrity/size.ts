@@ -17,6 +17,8 @@ export interface KindSize {
   readonly bytes: number
   /** Bytes of the last day. Only evidence has times. */
   readonly dayBytes?: number
+  /** True when old evidence leaves the store as new evidence comes: it no longer grows. */
+  readonly leaves?: true
   /** Threads that were opened in the last day, of `index threads`. */
   readonly dayCount?: number
 }
@@ -67,11 +69,14 @@ interface Sum {
   count: number
   bytes: number
   dayBytes?: number
+  leaves?: true
   dayCount?: number
 }
 
 class Sums {
   readonly #partitions = new Map<string, Map<string, Sum>>()
+  /** The numbers of the first events. */
+  readonly #numbers = new Map<string, number>()
   readonly #since: number
 
   /** @param since the start of the last day, ms since 1970 */
@@ -85,6 +90,7 @@ class Sums {
     const sum = this.#add(partition, kind, bytes)
     if (entry.kind === 'event') {
       sum.dayBytes = (sum.dayBytes ?? 0) + (timeOf(entry.body) >= this.#since ? bytes : 0)
+      this.#numbers.set(partition, Math.min(entry.number, this.#numbers.get(partition) ?? Infinity))
       if (entry.disclosures !== undefined) this.#add(partition, DISCLOSURES, lengthOf(entry.disclosures))
     }
     if (kind === THREADS && 'score' in entry)
@@ -92,15 +98,17 @@ class Sums {
   }
 
   sizes(): KindSize[] {
+    for (const [partition, first] of this.#numbers)
+      if (first > 1) this.#add(partition, EVIDENCE, 0, 0).leaves = true
     return [...this.#partitions.values()].flatMap((kinds) => [...kinds.values()])
   }
 
-  #add(partition: string, kind: string, bytes: number): Sum {
+  #add(partition: string, kind: string, bytes: number, count = 1): Sum {
     const kinds = this.#partitions.get(partition) ?? new Map<string, Sum>()
     this.#partitions.set(partition, kinds)
     const sum = kinds.get(kind) ?? { partition, kind, count: 0, bytes: 0 }
     kinds.set(kind, sum)
-    sum.count += 1
+    sum.count += count
     sum.bytes += bytes
     return sum
   }

@@ -4,7 +4,7 @@ import { LIMITS } from '../../contract/limits.ts'
 import { openCheckpoint, signCheckpoint, type SigningKey, verifierKey } from '../../domain/checkpoint.ts'
 import { leafHash } from '../../domain/digest.ts'
 import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../../domain/merkle.ts'
-import type { Write } from '../../store/store.ts'
+import type { IndexEntry, Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
 import { ALL } from '../core/expiry-index.ts'
@@ -132,10 +132,40 @@ async function holdsLast(deps: Deps, tenant: string, size: number): Promise<void
 /** Deletes the previous checkpoint if both are from the same hour. */
 function superseded(last: CheckpointRecord | undefined, at: number): Write[] {
   if (last === undefined || hourOf(last.at) !== hourOf(at)) return []
-  const id = String(last.size)
+  return deletionOf(last)
+}
+
+function deletionOf({ size }: CheckpointRecord): Write[] {
+  const id = String(size)
   return [remove('checkpoint', id), { op: 'index', index: INDEX.checkpoints, member: id }]
 }
 
+/** Checkpoints that are older than this are kept once a day, ms. */
+const HOURLY_MS = 30 * 24 * HOUR_MS
+/** Checkpoints that one commit deletes at most. */
+const MOST_THINNED = 1_000
+
+/** Deletes old checkpoints, except the last of each day. */
+export async function thinCheckpoints({ store }: Deps, tenant: string): Promise<Write[]> {
+  const before = store.now() - HOURLY_MS
+  const writes: Write[] = []
+  let last: CheckpointRecord | undefined
+  for (let after: IndexEntry | undefined; writes.length < MOST_THINNED;) {
+    const page = await store.range(tenant, INDEX.checkpoints, { limit: PAGE, ...(after && { after }) })
+    for (const { member } of page) {
+      const found = (await read(store, tenant, 'checkpoint', member))?.value
+      if (found === undefined) continue
+      if (found.at >= before) return writes
+      if (last !== undefined && dayOf(last.at) === dayOf(found.at)) writes.push(...deletionOf(last))
+      last = found
+    }
+    if (page.length === 0) return writes
+    after = page.at(-1)
+  }
+  return writes
+}
+
+const dayOf = (at: number): number => Math.floor(at / (24 * HOUR_MS))
 const hourOf = (at: number): number => Math.floor(at / HOUR_MS)
 
 /** Checkpoints of a tenant, newest first. */

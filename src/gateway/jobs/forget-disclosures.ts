@@ -9,11 +9,13 @@ import { type KnownLegalHolds, legalHoldsNow } from '../core/legal-holds.ts'
 import { filesAfter } from '../core/record-files.ts'
 import { put, read, type Records, remove, unchanged, type Versioned } from '../core/records.ts'
 import type { Plan } from '../core/transact.ts'
+import { thinCheckpoints } from './checkpoints.ts'
 
 /*
- * Deletes disclosures when their retention ends. A record of evidence first says up to which number, once a day. Then
- * small commits delete them, so that a process that ends in between loses nothing: the next one continues. One instance
- * works at a time, under the lease of the tenant's entry in `INDEX.purge`.
+ * Deletes disclosures when their retention ends, and checkpoints that are no longer needed, once a day. A record of
+ * evidence first says up to which number, once a day. Then small commits delete them, so that a process that ends in
+ * between loses nothing: the next one continues. One instance works at a time, under the lease of the tenant's entry in
+ * `INDEX.purge`.
  */
 
 /** Records of one commit. */
@@ -38,11 +40,13 @@ export async function forgetDisclosures(deps: Deps, tenant: string): Promise<Pla
   const { up_to, done } = known?.value ?? NEVER
   if (done < up_to) return deleteSome(deps, tenant, known)
   const last = await lastBefore(deps, tenant, { after: up_to, time: now - retention.disclosures_ms })
-  if (last <= up_to) return { answer: undefined, writes: [purgeAt('disclosures', ALL, now + EVERY_MS)] }
+  const thinned = await thinCheckpoints(deps, tenant)
+  if (last <= up_to)
+    return { answer: undefined, writes: [...thinned, purgeAt('disclosures', ALL, now + EVERY_MS)] }
   return {
     answer: undefined,
     guards: [unchanged('disclosed', ALL, known)],
-    writes: [put('disclosed', ALL, { up_to: last, done }), purgeAt('disclosures', ALL, now)],
+    writes: [...thinned, put('disclosed', ALL, { up_to: last, done }), purgeAt('disclosures', ALL, now)],
     evidence: [record(now, TIMER, { tenant }, { type: 'disclosures.expired', details: { up_to: last } })],
   }
 }
@@ -98,7 +102,7 @@ interface Since {
 }
 
 /**
- * The number of the last record before the time. Of records that left the store, it reads the entries of their files.
+ * The number of the last record before the time. It reads the entries of files that left the store.
  * A file with the time inside counts as newer, when its place is away.
  */
 async function lastBefore(deps: Deps, tenant: string, { after, time }: Since): Promise<number> {

@@ -107,8 +107,8 @@ export async function listInstances(deps: Deps): Promise<InstancesView> {
   return {
     instances: instances
       .toSorted((a, b) => a.started_at - b.started_at)
-      .map(({ started_at, seen_at, loaded_at, loss: _, ...rest }) => ({
-        ...rest,
+      .map(({ started_at, seen_at, loaded_at, ...rest }) => ({
+        ...defined({ ...rest, loss: undefined }),
         started_at: isoTime(started_at),
         seen_at: isoTime(seen_at),
         ...defined({ loaded_at: loaded_at === undefined ? undefined : isoTime(loaded_at) }),

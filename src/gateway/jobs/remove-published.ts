@@ -8,6 +8,7 @@ import { logOf } from '../core/log-number.ts'
 import { fileEntry, rootOfRecords } from '../core/record-files.ts'
 import { read, type TilesRecord, unchanged, type Versioned } from '../core/records.ts'
 import { type Plan, storeCall, transact } from '../core/transact.ts'
+import { planForgetting } from './forget-tasks.ts'
 import { HEAD, publishedAt, timeOf, type Tiles } from './publish-tiles.ts'
 
 /**
@@ -39,6 +40,7 @@ export async function removePublished(deps: Deps, tiles: Tiles, tenant: string):
       guards: [unchanged('tiles', HEAD, now)],
       writes: [
         { op: 'trim', before: last.number + 1 },
+        ...planForgetting(events, timeOf(last.body) + retention.tasks_ms),
         fileEntry({
           last: last.number,
           time: timeOf(last.body),

@@ -18,6 +18,7 @@ import { read, remove, unchanged, type Versioned } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { endOverlap } from '../auth/keys.ts'
 import { endWhenOver, unlist } from '../auth/sessions.ts'
+import { forgetTask } from './forget-tasks.ts'
 import { beginForgetting, forgetThreads } from './forget-threads.ts'
 import { resumeErasure } from './erasing.ts'
 import { forgetDisclosures } from './forget-disclosures.ts'
@@ -180,6 +181,7 @@ const PURGES: Readonly<Record<Purged, Purge>> = {
   threads: forgetThreads,
   disclosures: forgetDisclosures,
   erasure: resumeErasure,
+  task: forgetTask,
   limit: (deps, _tenant, limit) =>
     Promise.resolve({ answer: undefined, writes: forgetWindow(limit, deps.store.now()) }),
 }

@@ -17,9 +17,13 @@ export function checkRetention(reader: Reader, doc: Doc | undefined): CheckedRet
   if (!map) return { retention: DEFAULT_RETENTION, threadsAt: undefined }
   const keys = readKeys(reader, map, {
     what: '`retention`',
-    optional: ['threads', 'disclosures', 'log_in_store'],
+    optional: ['threads', 'disclosures', 'log_in_store', 'tasks'],
   })
-  const read = (name: 'threads' | 'disclosures' | 'log_in_store', what: string, why = ''): number => {
+  const read = (
+    name: 'threads' | 'disclosures' | 'log_in_store' | 'tasks',
+    what: string,
+    why = '',
+  ): number => {
     const key = keys[name]
     const least = LEAST_RETENTION[`${name}_ms`]
     const ms = key && readDuration(reader, key, `\`${name}\``, MAX_RETENTION_MS)
@@ -31,6 +35,7 @@ export function checkRetention(reader: Reader, doc: Doc | undefined): CheckedRet
     threads_ms: read('threads', 'threads stay', ', because agents may ask about their proofs for as long'),
     disclosures_ms: read('disclosures', 'disclosures stay'),
     log_in_store_ms: read('log_in_store', 'records of evidence stay in the store'),
+    tasks_ms: read('tasks', 'the history of tasks stays', ', because rules may count the calls of as long'),
   }
   return { retention, threadsAt: keys.threads }
 }
@@ -42,7 +47,7 @@ interface FileWithLimits {
 
 /**
  * Reports a written retention that is shorter than the window of a limit. Reviewers could not look at the held calls
- * that the limit counts. The histories of tasks and agents stay without their threads.
+ * that the limit counts. The histories of tasks and agents outlive their threads.
  */
 export function checkRetentionOfLimits(
   reader: Reader,

@@ -118,9 +118,14 @@ export function routingSchema(groups: readonly string[]): JsonObject {
       timezone: text('An IANA name, such as Europe/Berlin; for time.*, from and until.'),
       levels: closed(RISKS, Object.fromEntries(RISKS.map((risk) => [risk, level]))),
       retention: {
-        ...closed([], { threads: RETENTION, disclosures: RETENTION, log_in_store: RETENTION }),
+        ...closed([], {
+          threads: RETENTION,
+          disclosures: RETENTION,
+          log_in_store: RETENTION,
+          tasks: RETENTION,
+        }),
         description:
-          'How long the gateway keeps threads after their end: 30d by default. Disclosures after their record: 90d. Records of evidence in the store, if they are in tiles: 7d.',
+          'How long the gateway keeps threads after their end: 30d by default. Disclosures after their record: 90d. Records of evidence in the store, if they are in tiles: 7d. What a task used, after its last call: 90d.',
       },
       disclose: {
         ...closed([], { comments: { enum: WORDS_KEPT }, agent_words: { enum: WORDS_KEPT } }),

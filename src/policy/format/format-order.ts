@@ -48,7 +48,7 @@ const ROUTING: KeyOrder = {
   keys: keys('unmatched allow_up_to timezone levels retention disclose lists budgets'),
   inside: {
     levels: { keys: RISKS, inside: Object.fromEntries(RISKS.map((risk) => [risk, LEVEL])) },
-    retention: { keys: keys('threads disclosures log_in_store') },
+    retention: { keys: keys('threads disclosures log_in_store tasks') },
     disclose: { keys: keys('comments agent_words') },
     budgets: { keys: BUDGET_NAMES },
   },

@@ -154,12 +154,12 @@ const ROWS = {
   'task.tools': earlier(
     'taskTools',
     'as task history',
-    'Tools that were allowed or approved earlier in this task.',
+    'Tools that were allowed or approved earlier in this task. It ends 90 days after the last call (`retention: { tasks }`).',
   ),
   'task.labels': earlier(
     'taskLabels',
     'as task history',
-    'Labels of the tools that were allowed or approved earlier in this task.',
+    'Labels of the tools that were allowed or approved earlier in this task. It ends as `task.tools` does.',
   ),
   'time.weekday': ofTime('weekday', { enum: WEEKDAYS }, 'In the time zone of routing.yaml.'),
   'time.hour': ofTime(

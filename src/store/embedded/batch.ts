@@ -194,6 +194,8 @@ function applyWrites(
     if (write.op === 'index') moveMember(batch, [partition, write.index, write.member], write.to)
     else if (write.op === 'mark') {
       if (first !== undefined) moveMember(batch, [partition, write.index, commit.commitId], first)
+    } else if (write.op === 'drop') {
+      drop(batch, partition, write)
     } else if (write.op === 'forget') {
       forget(batch, partition, write.number)
     } else if (write.op === 'trim') {
@@ -212,6 +214,24 @@ function forget(batch: Batch, partition: string, number: number): void {
   const own = batch.events.find((event) => event.partition === partition && event.number === number)
   if (own !== undefined) own.disclosures = undefined
   else if (number <= batch.before.lastNumber(partition)) batch.forgotten.push({ partition, number })
+}
+
+/** Removes entries of an index, also those that this batch moved (S23). */
+function drop(
+  batch: Batch,
+  partition: string,
+  { index, upTo }: { readonly index: string; readonly upTo: number },
+): void {
+  for (const { member } of batch.before.due(partition, index, {
+    now: upTo,
+    lease: 0,
+    limit: Number.MAX_SAFE_INTEGER,
+  }))
+    if (!batch.members.has(nameOf(partition, index, member)))
+      moveMember(batch, [partition, index, member], undefined)
+  for (const known of batch.members.values())
+    if (known.partition === partition && known.index === index && (known.after ?? Infinity) <= upTo)
+      known.after = undefined
 }
 
 /** Deletes events, but never the last (S22). */

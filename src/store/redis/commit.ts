@@ -128,6 +128,9 @@ function pushWrite(args: string[], keys: KeyList, commit: Commit, write: Write):
       else args.push('i', key, String(write.to), encodeMember(write.member))
       return
     }
+    case 'drop':
+      args.push('b', keys.position(names.index(write.index)), String(write.upTo))
+      return
     case 'mark':
       args.push('m', keys.position(names.index(write.index)))
       return

@@ -217,6 +217,9 @@ while ARGV[i] do
     elseif op == 'x' then
       call('ZREM', key, ARGV[i + 2])
       i = i + 3
+    elseif op == 'b' then
+      for _, member in ipairs(call('ZRANGE', key, '-inf', ARGV[i + 2], 'BYSCORE')) do call('ZREM', key, member) end
+      i = i + 3
     elseif op == 'o' then
       call('XADD', key, int(last) .. '-0', 'd', ARGV[i + 2])
       i = i + 3

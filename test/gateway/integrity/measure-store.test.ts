@@ -5,7 +5,7 @@ import { type LiveReader, sizeNow, sizeOf } from '../../../src/gateway/integrity
 import { type LiveContent, pagesOf, type StoreArchive } from '../../../src/store/archive.ts'
 import type { EmbeddedStore } from '../../../src/store/embedded/store.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { elsewhere, held, HOUR, openWorld, type World } from '../../gateway-fixture.ts'
+import { elsewhere, held, HOUR, MINUTE, openWorld, type World } from '../../gateway-fixture.ts'
 import { type Place, Places } from '../../store/places.ts'
 
 /** The daily measurement of the store, which metrics show (docs/data.md). */
@@ -55,7 +55,10 @@ describe.each(['embedded', 'redis'] as const)('the measurement of a store: %s', 
     const { deps } = world.app
     const bot = await world.agent()
     await held(bot)
+    // the first look only sets the time
+    await measureStore(deps, reader)
     expect((await census(deps)).sizes).toBeUndefined()
+    world.clock.advance(MINUTE)
     await measureStore(deps, reader)
     const first = (await census(deps)).sizes
     const threads = (await sizeOf(archive)).filter((one) => one.kind === 'record thread')
@@ -85,6 +88,12 @@ describe('a measurement', () => {
       },
     }
     const dying: LiveReader = { ...counting, rest: () => Promise.reject(new Error('killed')) }
+    // a gateway that restarts every minute measures nevertheless
+    for (let i = 0; i < 2; i++) {
+      await measureStore(i === 0 ? deps : elsewhere(world), counting)
+      world.clock.advance(MINUTE / 2)
+    }
+    expect(reads).toBe(0)
     await expect(measureStore(deps, dying)).rejects.toThrow('killed')
     expect((await census(deps)).sizes).toBeUndefined()
     reads = 0

@@ -43,7 +43,12 @@ describe('the round of the timer', () => {
         },
       }),
     })
-    const retention = { threads_ms: HOUR, disclosures_ms: lab.now - later + HOUR / 4, log_in_store_ms: HOUR }
+    const retention = {
+      threads_ms: HOUR,
+      tasks_ms: HOUR,
+      disclosures_ms: lab.now - later + HOUR / 4,
+      log_in_store_ms: HOUR,
+    }
     const without = {
       ...deps,
       store: storeOfWholeLog(deps.store, places, 50),

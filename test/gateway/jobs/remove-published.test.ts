@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { storeOfWholeLog } from '../../../src/app/whole-log.ts'
+import { transact } from '../../../src/gateway/core/transact.ts'
+import { thinCheckpoints } from '../../../src/gateway/jobs/checkpoints.ts'
+import { forgetTask } from '../../../src/gateway/jobs/forget-tasks.ts'
 import { encodeBundle } from '../../../src/tiles/bundle.ts'
 import { WIDTH } from '../../../src/tiles/layout.ts'
 import { readNote, sizeIn } from '../../../src/tiles/log.ts'
@@ -79,6 +82,71 @@ describe('records of evidence', () => {
     lab.now += HOUR
     expect(await lab.remove()).toBe(4 * WIDTH + 1)
     expect(await wholeLog()).toHaveLength(2 * WIDTH + 701)
+  })
+
+  it('end the history of their tasks, except of one that was used meanwhile', async () => {
+    const deps = await lab.on()
+    const { store } = deps
+    const at = lab.now
+    const events = ['t1', 't2'].map((task_id) =>
+      JSON.stringify({ actor: { kind: 'agent', id: 'bot' }, at: new Date(at).toISOString(), task_id }),
+    )
+    const used = (task: string, to: number) =>
+      ({ op: 'index', index: `history/task/bot/${task}`, member: 't pay', to }) as const
+    const writes = [used('t1', at), used('t2', at), { op: 'mark', index: 'rejected/bot/t1' } as const]
+    await store.commit(TENANT, commitOf(store, { events, writes }))
+    await lab.add(WIDTH)
+    await lab.publish()
+    lab.now += HOUR
+    expect(await lab.remove()).toBe(WIDTH + 1)
+    const planned = await store.range(TENANT, 'purge', { limit: 9 })
+    expect(planned.map(({ member }) => member)).toEqual(['task bot/t1', 'task bot/t2'])
+    const left = async () =>
+      Promise.all(
+        ['history/task/bot/t1', 'rejected/bot/t1', 'history/task/bot/t2', 'purge'].map((index) =>
+          store.count(TENANT, index),
+        ),
+      )
+    const forget = async () => {
+      for (const id of ['bot/t1', 'bot/t2']) await transact(deps, TENANT, () => forgetTask(deps, TENANT, id))
+    }
+    lab.now = planned[0]?.score ?? 0
+    lab.now -= HOUR
+    await forget()
+    expect(await left()).toEqual([1, 1, 1, 2])
+    lab.now += HOUR
+    // a call between the decision and the commit
+    await transact(deps, TENANT, async () => {
+      const plan = await forgetTask(deps, TENANT, 'bot/t2')
+      await store.commit(TENANT, commitOf(store, { writes: [used('t2', lab.now)] }))
+      return plan
+    })
+    await forget()
+    expect(await left()).toEqual([0, 0, 1, 1])
+    lab.now = (await store.range(TENANT, 'purge', { limit: 1 }))[0]?.score ?? 0
+    await forget()
+    expect(await left()).toEqual([0, 0, 0, 0])
+  })
+
+  it('leave one checkpoint a day after 30 days', async () => {
+    const deps = await lab.on()
+    for (let i = 0; i < 12; i++) {
+      await lab.add(1)
+      lab.now += 6 * HOUR
+    }
+    const thin = async (): Promise<number> => {
+      await transact(deps, TENANT, async () => ({
+        answer: undefined,
+        writes: await thinCheckpoints(deps, TENANT),
+      }))
+      return deps.store.count(TENANT, 'checkpoints')
+    }
+    expect(await thin()).toBe(12)
+    lab.now += 30 * 24 * HOUR
+    const newest = await deps.store.range(TENANT, 'checkpoints', { reverse: true, limit: 1 })
+    expect(await thin()).toBe(4)
+    expect(await deps.store.range(TENANT, 'checkpoints', { reverse: true, limit: 1 })).toEqual(newest)
+    expect(await thin()).toBe(4)
   })
 
   it('keep their disclosures', async () => {

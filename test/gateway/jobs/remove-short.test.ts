@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startTiles, type TilesWriter } from '../../../src/app/tiles.ts'
 import { WIDTH } from '../../../src/tiles/layout.ts'
 import { HOUR, overriding } from '../../gateway-fixture.ts'
@@ -18,8 +18,8 @@ afterEach(async () => {
 })
 
 describe('a store that is short of room', () => {
-  it('still loses its old records, which makes room', async () => {
-    await lab.add(WIDTH + 1)
+  it('still loses its old records, which makes room, but not while calls wait', async () => {
+    await lab.add(2 * WIDTH + 1)
     await lab.publish()
     lab.now += HOUR
     const deps = await lab.on()
@@ -30,13 +30,21 @@ describe('a store that is short of room', () => {
       writes: [{ op: 'index', index: 'tenants', member: TENANT, to: 0 }],
       events: [],
     })
+    let [asked, calls] = [0, 1]
     const store = overriding(deps.store, { shortOfRoom: () => 'the disk is almost full' })
     writer = startTiles({ ...deps, store }, lab.places({ onStoreDisk: true }), {
       identity: lab.identity,
+      isBusy: () => {
+        asked++
+        return calls > 0
+      },
       watch: { requireSameStore: () => Promise.resolve() },
       log: { error: () => undefined },
       everyMs: 1,
     })
-    await until(async () => (await store.firstEvent(TENANT)) === WIDTH + 1, 5_000)
+    await until(() => asked > 3)
+    expect(await store.firstEvent(TENANT)).toBe(WIDTH + 1)
+    calls = 0
+    await until(async () => (await store.firstEvent(TENANT)) === 2 * WIDTH + 1, 5_000)
   })
 })

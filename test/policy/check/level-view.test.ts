@@ -94,15 +94,16 @@ describe('how a level is reviewed', () => {
 describe('the retention of threads, disclosures and records of evidence', () => {
   const withRetention = (text: string) => bundle({ 'routing.yaml': `${text}\n${ROUTING}` })
 
-  it('is 30, 90 and 7 days, or what the file says', async () => {
-    const days = (threads: number, disclosures: number, log: number) => ({
+  it('is 30, 90 and 7 days, and 90 for tasks, or what the file says', async () => {
+    const days = (threads: number, disclosures: number, log: number, tasks = 90) => ({
       threads_ms: threads * 86_400_000,
       disclosures_ms: disclosures * 86_400_000,
       log_in_store_ms: log * 86_400_000,
+      tasks_ms: tasks * 86_400_000,
     })
     expect((await snapshotOf(bundle())).retention).toEqual(days(30, 90, 7))
-    const files = withRetention('retention: { threads: 10d, disclosures: 1d, log_in_store: 2d }')
-    expect((await snapshotOf(files)).retention).toEqual(days(10, 1, 2))
+    const files = withRetention('retention: { threads: 10d, disclosures: 1d, log_in_store: 2d, tasks: 31d }')
+    expect((await snapshotOf(files)).retention).toEqual(days(10, 1, 2, 31))
     const long = withRetention('retention: { threads: 366d, disclosures: 90d, log_in_store: 3660d }')
     expect((await snapshotOf(long)).retention).toEqual(days(366, 90, 3_660))
     const [first] = await diagnose(withRetention('retention: { disclosures: 3661d }'))
@@ -119,6 +120,8 @@ describe('the retention of threads, disclosures and records of evidence', () => 
     expect(other?.message).toContain('disclosures stay for at least 1d')
     const [third] = await diagnose(withRetention('retention: { log_in_store: 23h }'))
     expect(third?.message).toContain('records of evidence stay in the store for at least 1d')
+    const [fourth] = await diagnose(withRetention('retention: { tasks: 30d }'))
+    expect(fourth?.message).toContain('the history of tasks stays for at least 31d, because rules may count')
   })
 
   it('is never shorter than the window of a limit, which the finding names', async () => {
