@@ -132,6 +132,12 @@ pay: not complete: not every kind of payload.q has an example
     const other = await between({ when: line(git('^-p$')) }, { when: line(git('^-yy+$')) })
     expect(unsureIn(other)).toEqual(['cannot tell rule ok'])
     expect(gates(grown)).toEqual({ loosens: true, changes: true })
+    const many = Array.from({ length: 60 }, (_, i) => `p${i}`)
+    const longer = await between(
+      { when: line({ '.text': many }) },
+      { when: line({ '.text': [...many, 'a b'] }) },
+    )
+    expect(printDiff(longer)).toMatch(/\+ .*every \(\.text is a b\)/)
     const program = await between(
       { when: line({ '.program': 'ls' }) },
       { when: line({ '.program': ['ls', 'rm'] }) },
