@@ -165,19 +165,21 @@ export function createParts(isNeeded: (name: string) => boolean = () => true) {
       const timer = setInterval(() => look(performance.now()), LOOK_EVERY_MS)
       return () => clearInterval(timer)
     },
-    /** Adds a part by its names. Returns the acts that hinder it and that remove it. */
-    add: (names: readonly string[], element: HTMLElement) => {
-      const part = { names, element, coverage: createCoverage(), hindrances: new Set<Hindrance>() }
-      parts.value = inOrder([...parts.value, part])
-      return {
-        hinder: (hindrance: Hindrance) => {
-          part.hindrances.add(hindrance)
-          return () => part.hindrances.delete(hindrance)
-        },
-        remove: () => {
-          parts.value = parts.value.filter((one) => one !== part)
-        },
-      }
+    add: adderTo(parts),
+  }
+}
+
+/** Adds a part by its names. Returns the acts that hinder it and that remove it. */
+const adderTo = (parts: { value: readonly Part[] }) => (names: readonly string[], element: HTMLElement) => {
+  const part = { names, element, coverage: createCoverage(), hindrances: new Set<Hindrance>() }
+  parts.value = inOrder([...parts.value, part])
+  return {
+    hinder: (hindrance: Hindrance) => {
+      part.hindrances.add(hindrance)
+      return () => part.hindrances.delete(hindrance)
+    },
+    remove: () => {
+      parts.value = parts.value.filter((one) => one !== part)
     },
   }
 }
