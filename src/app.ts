@@ -3,17 +3,15 @@ import type { SettingsView } from './contract/admin.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { assembleMetrics } from './app/metrics.ts'
-import { admissionOf, connectionsOf } from './app/admission.ts'
 import { hostInUrl, listenAddress } from './app/listen-address.ts'
-import { singleSignOnOf } from './app/sign-in.ts'
 import { type Channel, createChannel, depsOf, commitIds, randomSource } from './app/deps.ts'
 import { startCheckpoints } from './app/evidence.ts'
 import { type BundleLoaders, loaderOf, noteLoads, noteWithdrawal } from './app/policies.ts'
-import { healthOf } from './app/health.ts'
 import type { Reports } from './app/reports.ts'
 import type { Snapshot } from './policy/language/snapshot.ts'
 import { type Sizes, startSizes } from './app/sizes.ts'
 import { siteOfServer, warnOfSite } from './app/site.ts'
+import { serverOf } from './app/server.ts'
 import { openExpectedStore } from './app/store.ts'
 import { openPlaces, type Places, tilesAddressOf } from './app/places.ts'
 import { startTiles, tilesOf, type TilesWriter } from './app/tiles.ts'
@@ -25,22 +23,15 @@ import { section } from './settings/section.ts'
 import type { Config } from './settings/settings.ts'
 import type { Checkpointer } from './evidence/checkpointer.ts'
 import type { LogIdentity } from './gateway/jobs/checkpoints.ts'
-import type { Tiles } from './gateway/jobs/publish-tiles.ts'
-import type { AdminKeys } from './gateway/core/admin-keys.ts'
 import type { Deps } from './gateway/core/deps.ts'
 import { issueLink, type Person } from './gateway/auth/login-links.ts'
 import type { LossWatch } from './gateway/jobs/loss-watch.ts'
 import { createLoadNotes, type LoadNotes } from './gateway/admin/policy-load-queue.ts'
 import { type OwnSecrets, ownSecrets, type SecretSources } from './gateway/jobs/own-secrets.ts'
 import { startTimer, type Timer } from './gateway/jobs/rounds.ts'
-import type { WebhookPorts } from './http/core/deps.ts'
 import type { Health } from './http/operations/public.ts'
-import { createRates } from './http/core/rate-limit.ts'
-import { loadSchemas } from './http/core/validation.ts'
-import { createServer } from './http/server/server.ts'
 import { linkUrl, type Site, threadUrl } from './http/core/same-origin.ts'
 import { BEAT_MS } from './http/operations/stream.ts'
-import { createWaits } from './http/core/long-polls.ts'
 import { type FeedOptions, type LoadReport, openPolicyFeed, type PolicyFeed } from './policy/bundle/feed.ts'
 import type { Store } from './store/store.ts'
 import { listenForOperators, type MetricsListener } from './telemetry/metrics-listener.ts'
@@ -48,7 +39,7 @@ import { logEvidence } from './telemetry/log/log.ts'
 import type { Traffic } from './telemetry/count/gauges.ts'
 import type { Metrics, MetricSources } from './telemetry/count/metrics.ts'
 import { timerNotes } from './telemetry/log/timer-log.ts'
-import { NO_TRACING, noteEvidence, type Tracing } from './telemetry/tracing/tracing.ts'
+import { noteEvidence, type Tracing } from './telemetry/tracing/tracing.ts'
 
 /** A running gateway. */
 export interface App {
@@ -281,57 +272,6 @@ function subscribe(
     logEvidence(log, record, origin)
     if (origin) noteEvidence(origin.span, record)
   })
-}
-
-function serverOf(
-  config: Config,
-  parts: {
-    deps: Deps
-    metrics: Metrics
-    log: Logger
-    adminKeys: AdminKeys
-    logIdentity: LogIdentity
-    tiles: Tiles | undefined
-    streamBeatMs: number
-    tracing: Tracing
-    webhooks: WebhookPorts
-    site: () => Site
-    reports: Reports
-    settings: SettingsView
-  },
-): { server: FastifyInstance; health: Health } {
-  const { deps, metrics, log, adminKeys, logIdentity, streamBeatMs, tracing, webhooks, site } = parts
-  const { health, close } = healthOf(deps, parts.reports)
-  const waits = createWaits()
-  const endAll = (): void => {
-    close()
-    waits.endAll()
-  }
-  const http = {
-    gateway: deps,
-    schemas: loadSchemas(),
-    waits: { ...waits, endAll },
-    admission: admissionOf(config, { gateway: deps, adminKeys, log }),
-    ...(tracing === NO_TRACING
-      ? {}
-      : { beginSpan: (...work: Parameters<Tracing['begin']>) => tracing.begin(...work) }),
-    rates: createRates(),
-    connections: connectionsOf(config, metrics.observeShedConnection),
-    log,
-    bodyBytes: config.bodyLimit,
-    streamBeatMs,
-    webhooks,
-    adminKeys,
-    logIdentity,
-    tiles: parts.tiles,
-    settings: parts.settings,
-    ...singleSignOnOf(config),
-    site,
-    shadowCounts: metrics.shadowCounts,
-    watcher: { answered: metrics.observeHttp, aborted: metrics.observeAborted, route: metrics.expectRoute },
-  }
-  const server: FastifyInstance = createServer(http, health)
-  return { server, health }
 }
 
 /**

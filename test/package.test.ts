@@ -206,7 +206,7 @@ describe('the packages', () => {
   it.each([
     ['ai-sdk', 'guardTools'],
     ['openai-agents', 'guardTool'],
-    ['langchain', 'guardTool'],
+    ['langchain', 'countersign'],
   ])('installs the adapter %s without any dependency, for gates of the same package', (name, main) => {
     const script = `
 import { createGate, NotExecuted } from '@countersign/sdk'
@@ -222,10 +222,10 @@ console.log(typeof ${main})`
     const source = `
 import { createGate, NotExecuted, type Decision } from '@countersign/sdk'
 import { guardTools } from '@countersign/sdk/ai-sdk'
-import { guardTool as guardLangChain } from '@countersign/sdk/langchain'
+import { countersign } from '@countersign/sdk/langchain'
 import { guardTool } from '@countersign/sdk/openai-agents'
-export { guardLangChain, guardTool }
-export const tools = guardTools(createGate({ url: 'http://127.0.0.1:1', key: 'k' }), { t: { execute: () => 1 } })
+export { countersign, guardTool }
+export const tools = guardTools(createGate({ url: 'http://127.0.0.1:1', key: 'k' }), { t: { execute: () => 1 } }, { taskId: 't' }).tools
 const gate = createGate({ url: 'http://127.0.0.1:1', key: 'k' })
 const sum: Promise<number> = gate.guard('a.tool', { amount: 1 }, (payload) => payload.amount + 1)
 export const status = (decision: Decision): 'allow' | string => decision.status
@@ -239,39 +239,21 @@ export const wrong: number = gate.client.poll({ thread_id: 'x' })
   })
 
   it('compiles the TypeScript of the docs in its context', () => {
-    const pages = ['README.md', 'docs/agent-side.md', 'docs/webhooks.md']
-    const blocks = pages.flatMap((path) =>
-      [...readFileSync(join(root, path), 'utf8').matchAll(/^```ts\n(.*?)^```/gms)].map(
-        (match) => match[1] ?? '',
-      ),
+    const blocks = Object.keys(CONTEXTS).flatMap((path) =>
+      [...readFileSync(join(root, path), 'utf8').matchAll(/^```ts\n(.*?)^```/gms)].map(([, block = '']) => ({
+        block,
+        around: COMMON + CONTEXTS[path],
+      })),
     )
-    expect(blocks).toHaveLength(5)
+    expect(blocks).toHaveLength(12)
     installFrameworks(join(directory, 'node_modules'))
-    const around = `
-declare const process: { env: Record<string, string | undefined> }
-declare const payload: { from: string; amount_cents: number }
-declare const ledger: { transfer(payload: { readonly from: string; readonly amount_cents: number }): Promise<string> }
-declare const toolCallId: string
-declare const request: { headers: Record<string, string | string[] | undefined> }
-declare const rawBody: Uint8Array
-declare const gate: import('@countersign/sdk').Gate
-declare const chatId: string
-declare const prompt: string
-declare const description: string
-declare const model: import('ai').LanguageModel
-declare const schema: import('zod').ZodObject<{ to: import('zod').ZodString }>
-declare const [inputSchema, parameters]: [typeof schema, typeof schema]
-declare const run: (input: { to: string }) => Promise<string>
-declare const execute: typeof run
-declare const balance: import('ai').Tool<{ to: string }, string>
-`
-    const names = blocks.map((block, number) => {
+    const names = blocks.map(({ block, around }, number) => {
       const imports = block.match(/^import .*$/gm)?.join('\n') ?? ''
       const rest = block.replaceAll(/^import .*$/gm, '')
       const name = `example-${number}.ts`
       writeFileSync(
         join(directory, name),
-        `${imports}${around}export async function example() {\n${rest}\n}\n`,
+        `${imports}\n${around}\nexport async function example() {\n${rest}\n}\n`,
       )
       return name
     })
@@ -281,21 +263,64 @@ declare const balance: import('ai').Tool<{ to: string }, string>
   })
 })
 
+const COMMON = `
+declare const gate: import('@countersign/sdk').Gate
+declare const toolCallId: string
+declare const chatId: string
+declare const description: string
+`
+const SCHEMA = `
+declare const schema: import('zod').ZodObject<{ to: import('zod').ZodString }>
+declare const [inputSchema, parameters]: [typeof schema, typeof schema]
+declare const execute: (input: { to: string }) => Promise<string>
+`
+const STATE = `
+declare const save: (text: string) => Promise<void>
+declare const load: (thread_id?: string) => Promise<string>
+`
+/** The pages with examples, and the names that the examples use. */
+const CONTEXTS: Readonly<Record<string, string>> = {
+  'docs/agent-side.md': `
+declare const payload: { from: string; amount_cents: number }
+declare const ledger: { transfer(payload: { readonly from: string; readonly amount_cents: number }): Promise<string> }
+`,
+  'docs/webhooks.md': `
+declare const process: { env: Record<string, string | undefined> }
+declare const request: { headers: Record<string, string | string[] | undefined> }
+declare const rawBody: Uint8Array
+`,
+  'docs/javascript/README.md': `${STATE}
+declare const refund: (order: unknown) => Promise<string>
+declare const webhookSecret: string
+`,
+  'docs/javascript/values.md': '',
+  'docs/javascript/ai-sdk.md': `${SCHEMA}
+declare const model: import('ai').LanguageModel
+declare const messages: import('ai').ModelMessage[]
+declare const { tools, settle }: import('@countersign/sdk/ai-sdk').GuardedTools<import('ai').ToolSet>
+`,
+  'docs/javascript/openai-agents.md': `${SCHEMA}${STATE}
+declare const agent: import('@openai/agents').Agent
+`,
+  'docs/javascript/langchain.md': `
+declare const model: import('@langchain/core/language_models/chat_models').BaseChatModel
+declare const refund: import('@langchain/core/tools').DynamicStructuredTool
+declare const checkpointer: import('@langchain/langgraph').MemorySaver
+declare const agent: import('langchain').ReactAgent
+declare const config: object
+`,
+}
+
 /**
  * Installs the frameworks that the documents import: the packages of the adapters' tests, under the names that people
  * install.
  */
 function installFrameworks(modules: string): void {
-  for (const name of ['ai', 'zod', '@openai/agents-core', '@langchain/core']) {
+  for (const name of ['ai', 'zod', '@openai/agents-core', '@langchain', 'langchain']) {
     mkdirSync(dirname(join(modules, name)), { recursive: true })
     symlinkSync(join(root, 'node_modules', name), join(modules, name))
   }
-  const declared = {
-    '@openai/agents': "export * from '@openai/agents-core'\n",
-    langchain: `import type { StructuredToolInterface } from '@langchain/core/tools'
-export declare function createAgent(options: { model: unknown; tools: StructuredToolInterface[] }): unknown
-`,
-  }
+  const declared = { '@openai/agents': "export * from '@openai/agents-core'\n" }
   for (const [name, types] of Object.entries(declared)) {
     mkdirSync(join(modules, name), { recursive: true })
     writeFileSync(

@@ -5,6 +5,7 @@ import { startRouter } from './route/router.ts'
 import { startSession } from './session/session.ts'
 import { startPreferences } from './shell/preferences.ts'
 import { startTheme } from './shell/theme.ts'
+import { startPrinting } from './text/long-text.tsx'
 import { startClock } from './time/clock.ts'
 import { startAttention } from './wire/attention.ts'
 
@@ -14,5 +15,6 @@ startRouter()
 startClock()
 startKeyboard()
 startAttention(document)
+startPrinting(globalThis)
 void startSession()
 render(<App />, document.body)

@@ -7,6 +7,7 @@ export const Display = Type.Object(
     revision_digest: Type.String(),
     bundle: Type.String(),
     level: RiskLevel,
+    reviewer: Type.String({ description: 'Your id: `displayed` of a vote fits its reviewer only.' }),
     template: Type.Optional(Type.String({ description: 'Absent for a call without a heading template.' })),
     parts: Type.Array(Type.String(), {
       description:

@@ -369,7 +369,7 @@ export const ThreadView = Type.Object({
       displayed: Type.Optional(
         Type.Object(
           { seen: Type.Array(Type.String()), unseen: Type.Array(Type.String()) },
-          { description: 'Of a vote: the parts that were on the screen.' },
+          { description: 'The parts that were on the screen before a vote.' },
         ),
       ),
     }),

@@ -18,14 +18,16 @@ export interface ShownParts {
   readonly revision_digest: string
   readonly bundle: string
   readonly level: string
+  /** The id of the reviewer who votes: a digest of one reviewer's page fits no vote of another. */
+  readonly reviewer: string
   /** Absent for a call without a heading template. */
   readonly template?: string
   readonly seen: readonly string[]
 }
 
 export function displayedDigest(parts: ShownParts): string {
-  const { thread_id, revision, revision_digest, bundle, level, template, seen } = parts
-  const known = { thread_id, revision, revision_digest, bundle, level, seen }
+  const { thread_id, revision, revision_digest, bundle, level, reviewer, template, seen } = parts
+  const known = { thread_id, revision, revision_digest, bundle, level, reviewer, seen }
   return digestOf(template === undefined ? known : { ...known, template })
 }
 

@@ -1,6 +1,6 @@
 /*
- * Values on one line. Each kind of text keeps the part that decides where it leads: a URL keeps the end of its host and
- * of its path, a mail address its domain, a path its file name, and a key its end.
+ * Values on one line. Each kind of text keeps the part that decides where it leads. A URL keeps the end of its host and
+ * of its path, and a mail address its domain. A path keeps its file name, and a key its end.
  */
 
 /** Shortens text to a number of characters. */

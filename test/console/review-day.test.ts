@@ -290,10 +290,13 @@ describe.each([
 /** Waits until the call of the current row is beside the list. */
 const opened = async (page: Page): Promise<unknown> =>
   page.waitForFunction(() => {
-    const [row, call] = ['.item [aria-current] .does', '#call-title .does'].map(
-      (place) => document.querySelector(place)?.textContent,
+    const row = document.querySelector('.item [aria-current]')?.getAttribute('href')
+    const id = row?.replace('#/thread/', '')
+    return (
+      row === location.hash &&
+      document.querySelector(`.call a[href="#/playground?thread=${id}"]`) !== null &&
+      document.querySelector('.bar .approve') !== null
     )
-    return row !== undefined && row === call && document.querySelector('.bar .approve') !== null
   })
 
 /** Waits until the call can be approved, with the keys that a reviewer needs for parts that are not on the screen. */
@@ -307,13 +310,14 @@ async function ready(page: Page, press: (key: string) => Promise<void>): Promise
         const { top, bottom } = part.getBoundingClientRect()
         return pane !== undefined && top >= pane.top && bottom <= pane.bottom
       }
-      if (document.querySelector('.reveal button:not([aria-disabled=true])')) return 'v'
+      const hides = document.querySelector('.reveal button:not([aria-disabled=true])') !== null
       // as long as parts on the screen are being looked at, a reviewer waits
-      for (let looks = 0; looks < 12 && !isReady(); looks++) {
+      for (let looks = 0; looks < 15 && !isReady(); looks++) {
         await new Promise((later) => setTimeout(later, 100))
         const unseen = [...document.querySelectorAll('.part:has(> .seen.not)')]
-        if (unseen.length === 0 || unseen.some(shown)) looks = Math.min(looks, 2)
+        if (!hides && (unseen.length === 0 || unseen.some(shown))) looks = Math.min(looks, 2)
       }
+      if (hides) return 'v'
       return isReady() ? 'ready' : 'a'
     })
     if (next === 'ready') return

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createCoverage, LOOK_MS } from '../../src/console/seen/coverage.ts'
 import { INSTALL_MS } from '../debian.ts'
 import { type Agent, held, type Held, type Reviewer } from '../gateway-fixture.ts'
-import { approve, axe, type Console, openConsole, PHONE, seeAll, WIDE } from './browser.ts'
+import { approve, axe, type Console, openConsole, PHONE, seeAll, visit, WIDE } from './browser.ts'
 
 /** Parts to see: an approval needs each of them on the screen, and nothing else counts as seen. */
 
@@ -118,6 +118,64 @@ describe('an approval', () => {
     await page.evaluate(() => Object.defineProperty(document, 'hidden', { configurable: true, value: false }))
     await page.locator('.ready.all').waitFor()
     await page.context().close()
+  })
+
+  it('does not count text that a style sheet blurs, fades, shrinks or hides in its ground', async () => {
+    const page = await console_.signedIn({ reviewer: 'ann', viewport: WIDE })
+    const styles = [
+      'filter: blur(4px)',
+      'opacity: .01',
+      'font-size: .5px !important',
+      'color: transparent !important',
+      'color: var(--card) !important; background: var(--card) !important',
+    ]
+    const one = await held(bot)
+    for (const style of styles) {
+      await page.evaluate((text) => {
+        const sheet = new CSSStyleSheet()
+        sheet.replaceSync(`.call .part, .call .part * { ${text} }`)
+        document.adoptedStyleSheets = [sheet]
+      }, style)
+      await visit(page, console_.world, 'queue')
+      await console_.show(page, one)
+      await page.waitForTimeout(1_000)
+      expect(await blocked(page).count(), style).toBe(1)
+    }
+    await page.evaluate(() => {
+      document.adoptedStyleSheets = []
+    })
+    await page.locator('.ready.all').waitFor()
+    await page.context().close()
+  })
+
+  it('shows each field that the heading or a reason has whole, and those that decided first', async () => {
+    const payload = { note: 'zz', amount: 20_000, list: Array.from({ length: 40 }, (_, i) => `entry ${i}`) }
+    await console_.show(ann, await held(bot, { payload }))
+    await ann.getByText('Everything seen').waitFor()
+    const names = await ann.locator('.panel > .tree > li > .part').allInnerTexts()
+    expect(names[0]).toContain('amount')
+    const [first, second] = await ann
+      .locator('.tree .tree > li')
+      .evaluateAll((items) => items.slice(0, 2).map((item) => item.getBoundingClientRect().top))
+    expect(first).toBe(second)
+  })
+
+  it('prints the whole call, without the queue and the buttons', async () => {
+    const text = Array.from({ length: 2_000 }, (_, i) => `line ${i}.`).join('\n')
+    await console_.show(ann, await held(bot, { tool_name: 'hold', payload: { text } }))
+    expect(await ann.getByText('line 1999.').count()).toBe(0)
+    await ann.emulateMedia({ media: 'print' })
+    await ann.evaluate(() => dispatchEvent(new Event('beforeprint')))
+    await ann.getByText('line 1999.').waitFor()
+    const [scroll, bar, list] = await ann.evaluate(() =>
+      ['.call > .scroll', '.call > .bar', '.list'].map((place) => {
+        const { display, overflow } = getComputedStyle(document.querySelector(place) ?? document.body)
+        return `${display} ${overflow}`
+      }),
+    )
+    expect([scroll, bar?.split(' ')[0], list?.split(' ')[0]]).toEqual(['block visible', 'none', 'none'])
+    await ann.evaluate(() => dispatchEvent(new Event('afterprint')))
+    await ann.emulateMedia({ media: 'screen' })
   })
 
   it('counts the lines of a tiny window one after the other', async () => {

@@ -64,6 +64,7 @@ describe('reading a thread', () => {
     await policy.getByText('Perhaps nobody should pay at all.').waitFor()
     await button(ann, 'Exact text').click()
     await ann.getByText(`{"amount":500,"to":"${'x'.repeat(90)}"}`).waitFor()
+    expect(await button(ann, 'Code points').count()).toBe(0)
     await button(ann, 'Copy').click()
     await ann.getByText('Copied').waitFor({ state: 'attached' })
     expect(await ann.evaluate(() => navigator.clipboard.readText())).toBe(
@@ -161,6 +162,11 @@ describe('deciding', () => {
       await approve(ann)
       const dialog = ann.getByRole('dialog', { name: 'Approve this call?' })
       await dialog.getByText('irreversible').waitFor()
+      await dialog.locator('.because mark').first().waitFor()
+      const weights = await dialog
+        .locator('.acts button')
+        .evaluateAll((all) => all.map((one) => getComputedStyle(one).backgroundColor))
+      expect(new Set(weights).size).toBe(1)
       for (const text of ['pay', 'bot']) await dialog.getByText(text, { exact: true }).first().waitFor()
       for (const key of ['Enter', 'Space', 'a', 'a']) await ann.keyboard.press(key)
       expect((await stateOf(one)).votes).toEqual([])

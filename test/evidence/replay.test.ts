@@ -175,7 +175,14 @@ const SSO = { details: { via: 'oidc' } }
 
 /** The values that ann's page displayed of the first revision. */
 const displayed = (known: Partial<ShownParts> = {}, more: JsonObject = {}, extent = 'all') => {
-  const shown = { thread_id: THREAD, revision: 1, revision_digest: 'd', bundle: 'bundle', level: 'low' }
+  const shown = {
+    thread_id: THREAD,
+    revision: 1,
+    revision_digest: 'd',
+    bundle: 'bundle',
+    level: 'low',
+    reviewer: 'ann',
+  }
   const seen = ['payload.amount']
   const digest = displayedDigest({ ...shown, seen, ...known })
   const display: JsonObject = { digest, seen, unseen: ['payload.to'], ms: 14, ...more }
@@ -907,13 +914,14 @@ describe('an impossible history', () => {
       displayed({ revision_digest: 'e' }),
       displayed({ bundle: 'other' }),
       displayed({ level: 'high' }),
+      displayed({ reviewer: 'ben' }),
       displayed({ template: 't' }),
       displayed({ seen: [] }),
       displayed({}, { digest: 'd' }),
     ].map((parts, i): [string, JsonObject[], string] => [
       `a vote on another display (${i})`,
       [pending(), voted(ANN, 'approve', parts)],
-      'something else was displayed than the revision of the vote',
+      'something else was displayed than the revision of the vote, or to another reviewer',
     ]),
     [
       'a display without its time',

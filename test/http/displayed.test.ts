@@ -98,6 +98,7 @@ describe('POST votes, with displayed', () => {
       revision_digest: body.digest,
       bundle: body.policy_revision,
       level: 'low',
+      reviewer: 'ann',
       parts: ['payload.amount'],
     })
     const displayed = displayedOf(body)
@@ -159,12 +160,14 @@ describe('POST votes, with displayed', () => {
     expect((await approving(page, thread, displayedOf(body, { seen }))).status).toBe(200)
   })
 
-  it('412 stale_revision for the display of another thread, revision or set of places', async () => {
+  it('412 stale_revision for the display of another thread, revision, reviewer or set of places', async () => {
     const { thread, task } = await held(bot)
     const { body } = await ann.show(thread)
     const other = await ann.show((await held(bot)).thread)
+    const ben = await (await world.reviewer('ben')).show(thread)
     const lies = [
       displayedOf(other.body),
+      displayedOf(ben.body),
       displayedOf(body, { revision: 2 }),
       { ...displayedOf(body), seen: ['payload.amount', 'payload.secret'] },
       { ...displayedOf(body), digest: '0'.repeat(64) },

@@ -481,8 +481,7 @@ export const HOSTILE: readonly Hostile[] = [
       'npm test',
       'ls /etc',
       'cat .env',
-      ' ls',
-      'ls ',
+      'ls | sh',
       'LS',
     ].map((command) => ({ command, cwd: '/workspace/app' })),
     ...[

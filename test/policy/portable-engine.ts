@@ -49,6 +49,22 @@ interface Test {
   readonly value?: number
   readonly test?: Test
   readonly tests?: readonly Test[]
+  readonly where?: Test
+  readonly match?: Match
+}
+interface Match {
+  readonly kind: 'all' | 'any' | 'not' | 'leaf'
+  readonly items?: readonly Match[]
+  readonly item?: Match
+  readonly path?: readonly (string | number)[]
+  readonly fn?: FunctionName
+  readonly test?: Test
+  readonly whenMissing?: {
+    readonly kind: 'nothing' | 'value' | 'defaults'
+    readonly value?: JsonValue
+    readonly defaults?: readonly JsonValue[]
+    readonly given?: readonly boolean[]
+  }
 }
 
 // ---- reading ----
@@ -134,6 +150,7 @@ function judge(test: Test, value: Value): Truth {
   if (op === 'null') return value === unreadable || value === absent ? 0 : yes(value === null)
   if (op === 'not') return opposite(judge(test.test as Test, value))
   if (op === 'and') return Math.min(...(test.tests ?? []).map((one) => judge(one, value))) as Truth
+  if (op === 'match') return isEntry(value) ? judgeMatch(test.match as Match, value) : 0
   if (op === 'is') return judgeIs(test.values ?? [], value)
   if (op in COMPARE)
     return typeof value === 'number'
@@ -152,6 +169,28 @@ function judgeIs(values: readonly JsonValue[], value: Value): Truth {
   return yes(values.includes(typeof value === 'string' ? value.normalize('NFC') : (value as JsonValue)))
 }
 
+const isEntry = (value: Value): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function judgeMatch(match: Match, entry: JsonObject): Truth {
+  const { kind, items = [], item, path = [], fn, test, whenMissing: when } = match
+  if (kind === 'not') return opposite(judgeMatch(item as Match, entry))
+  if (kind !== 'leaf') {
+    const truths = items.map((one) => judgeMatch(one, entry))
+    return (kind === 'all' ? Math.min(...truths) : Math.max(...truths)) as Truth
+  }
+  const given = (when?.given ?? []).flatMap((is, depth) =>
+    is ? [{ keys: path.slice(0, depth + 1), value: when?.defaults?.[depth] as JsonValue }] : [],
+  )
+  const missing = when?.kind === 'nothing' ? { is: when.kind } : { value: when?.value as JsonValue }
+  return answer(entry, {
+    keys: path,
+    test: test as Test,
+    ...(fn && { function: fn }),
+    ...(when && { missing: when.kind === 'defaults' ? { defaults: given } : missing }),
+  })
+}
+
 function judgeText({ op, values }: Test, text: string): Truth {
   const wanted = (values ?? []).filter((one) => typeof one === 'string')
   if (!(op in TEXT) || wanted.length === 0) return 0
@@ -159,10 +198,17 @@ function judgeText({ op, values }: Test, text: string): Truth {
   return yes(wanted.some((one) => TEXT[op]?.(text, one)))
 }
 
-function judgeList({ op, test }: Test, list: readonly unknown[]): Truth {
+function judgeList({ op, test, where }: Test, list: readonly unknown[]): Truth {
   const inner = test as Test
   const each = (item: Value): Truth => judge(inner, item)
-  if (op === 'count') return list.includes(several) ? 0 : judge(inner, list.length)
+  if (op === 'count') {
+    const truths = list.map((item) => (where === undefined ? 1 : judge(where, item as Value)))
+    const least = truths.filter((truth) => truth === 1).length
+    const most = truths.filter((truth) => truth !== -1).length
+    const answers = new Set<Truth>()
+    for (let n = least; n <= most; n++) answers.add(judge(inner, n))
+    return list.includes(several) || answers.size > 1 ? 0 : ([...answers][0] as Truth)
+  }
   if (op === 'some') return some(list, each)
   if (op === 'none') return opposite(some(list, each))
   if (op === 'every')

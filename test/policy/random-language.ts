@@ -145,10 +145,35 @@ const lines = fc.oneof(
   line(['sql_has(payload.note, where)', 'sql_has(payload.note, limit)'], fc.boolean()),
   line(['origin(payload.note)'], exactly(origins)),
 )
+const rowMatch = fc.oneof(
+  plainTests.map((test) => ({ '.a': test })),
+  fc.tuple(plainTests, fc.oneof(textTests, presence)).map(([a, b]) => ({ '.a': a, '.b': b })),
+  fc.tuple(plainTests, textTests).map(([a, b]) => ({ any: [{ '.a': a }, { not: { '.b': b } }] })),
+)
+const programs = fc.constantFrom('ls', 'git', 'rm')
+const commandMatch = fc.oneof(
+  programs.map((program) => ({ '.program': program })),
+  fc.tuple(programs, fc.constantFrom('-x', '-y')).map(([program, option]) => ({
+    '.program': program,
+    '.options': { none: { not: option } },
+  })),
+  fc.constant({ '.writes': { count: 0 } }),
+)
+const entryLines = fc.oneof(
+  line(
+    ['payload.rows'],
+    fc.oneof(
+      listOf(rowMatch),
+      fc.tuple(rowMatch, numbers).map(([where, over]) => ({ count: { where, over } })),
+    ),
+  ),
+  line(['shell_commands(payload.note)'], listOf(commandMatch)),
+)
 const { match } = fc.letrec<{ match: JsonObject }>((tie) => ({
   match: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
-    lines,
+    { weight: 4, arbitrary: lines },
+    entryLines,
     fc.tuple(lines, lines).map(([one, other]) => ({ ...one, ...other })),
     tie('match').map((inner) => ({ not: inner })),
     fc
@@ -187,6 +212,7 @@ const meanings: fc.Arbitrary<JsonObject> = fc.record(
   {
     'payload.amount': fc.oneof(numbers, fc.constant('nothing')),
     'payload.note': fc.oneof(words, fc.constant('nothing')),
+    'payload.rows[].b': fc.oneof(words, fc.constant('nothing')),
     'payload.to': fc.oneof(fc.array(words, { minLength: 1, maxLength: 2 }), fc.constant('nothing')),
   },
   { requiredKeys: [] },
@@ -239,6 +265,9 @@ const texts = fc.oneof(
     'delete from t',
     'https://acme.io:8443/a',
     'select 1; drop table x',
+    'ls -x | git',
+    'rm a > b',
+    'ls $(id)',
     '',
   ),
 )
@@ -256,6 +285,10 @@ const payload: fc.Arbitrary<JsonObject> = fc.record(
     note: fc.oneof(texts, value),
     to: fc.oneof(fc.array(texts, { maxLength: 3 }), value),
     flag: value,
+    rows: fc.oneof(
+      fc.array(fc.record({ a: value, b: texts }, { requiredKeys: [] }), { maxLength: 2 }),
+      value,
+    ),
     meta: fc.oneof(fc.record({ deep: value }, { requiredKeys: [] }), value),
   },
   { requiredKeys: [] },

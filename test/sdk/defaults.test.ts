@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient, createGate } from '@countersign/sdk'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { guardedCall } from '../../packages/sdk/src/adapters/guarded-call.ts'
+import { createCalls } from '../../packages/sdk/src/adapters/calls.ts'
 import { ROOT } from '../clients/python-environment.ts'
 import { edited, openWorld } from '../gateway-fixture.ts'
 import { gateBefore, THREAD } from './double.ts'
@@ -74,8 +74,8 @@ describe('a held call without a hook', () => {
   it('does the same behind an adapter', async () => {
     const onPending = vi.fn()
     const { gate } = gateBefore({}, HELD, { onPending })
-    const asked = { tool: 'pay', input: {}, callId: 'c', signal: undefined }
-    await guardedCall(gate, asked, () => ({ kind: 'value', value: 'ran' }), {})
+    const asked = { taskId: 't', tool: 'pay', raw: {}, input: {}, callId: 'c', schema: undefined }
+    await createCalls(gate, {}).run(asked, () => ({ kind: 'value', value: 'ran' }))
     expect(onPending).toHaveBeenCalledOnce()
   })
 })

@@ -125,7 +125,7 @@ describe('a handle', () => {
     expect(await gate.resume(edited, () => 'ran', { payload: { cents: 1 } })).toBe('ran')
   })
 
-  it('that is none is a TypeError that names the member', async () => {
+  it('with a wrong member is a TypeError that names the member', async () => {
     const { gate, asked } = gateBefore({})
     const handle = saved(await gate.propose('pay', {}, call))
     const before = asked.length
@@ -198,6 +198,13 @@ describe('a handle', () => {
       ).toMatchObject({ code })
       expect(withdrawn).toEqual([body])
     }
+  })
+
+  it('withdraws the call when beforeProof fails, and redeems nothing', async () => {
+    const { gate, asked, withdrawn } = gateBefore({})
+    const beforeProof = () => Promise.reject(new Error('the file changed'))
+    const error = await refusal(gate.guard('pay', {}, () => 'ran', { beforeProof }))
+    expect([error.code, withdrawn.length, asked.includes('validate')]).toEqual(['aborted', 1, false])
   })
 
   it('withdraws the call when onPending fails', async () => {

@@ -110,7 +110,7 @@ const EXAMPLES: Readonly<Record<string, { shown?: [unknown, unknown][]; refused?
 }
 
 describe('the table of values', () => {
-  it('is that of the page, and has examples of each row', () => {
+  it('equals the table of the page, and has examples of each row', () => {
     const page = readFileSync(new URL('../../docs/javascript/values.md', import.meta.url), 'utf8')
     const rows = KINDS.map(({ type, shown, given }) =>
       `| ${type} | ${shown} | ${given} |`.replace('|  |', '| |'),

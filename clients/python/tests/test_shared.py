@@ -1,4 +1,4 @@
-"""What both languages share: the data in shared.json, which the tests of JavaScript read, too."""
+"""The data that both languages share: refusals and handles. The tests of JavaScript read shared.json, too."""
 
 from __future__ import annotations
 

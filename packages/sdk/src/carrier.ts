@@ -1,5 +1,6 @@
 import { canonicalJson } from './canonical-json.ts'
-import { ArgumentsChanged, messageOf } from './errors.ts'
+import { ArgumentsChanged } from './errors.ts'
+import { messageOf } from './refusal.ts'
 import type { Payload } from './types.ts'
 import { toPayload } from './values.ts'
 
@@ -15,7 +16,7 @@ export interface ToolSchema<Output = unknown> {
 export interface Carrier {
   /** @throws InvalidPayload */
   readonly toPayload: (value: unknown) => Payload
-  /** What the function gets in another process. @throws ArgumentsChanged when the schema refuses the payload */
+  /** The arguments for the function in another process. @throws ArgumentsChanged when the schema refuses the payload */
   readonly fromPayload: (payload: Payload) => Promise<unknown>
 }
 
@@ -78,7 +79,7 @@ function byCodec(schema: Part, parts: readonly Part[], tool: string): Carrier {
 
 const unlike = (why: string): ArgumentsChanged => new ArgumentsChanged(why)
 
-/** @throws ArgumentsChanged when the value is no longer what was approved */
+/** @throws ArgumentsChanged when the value differs from the approved payload */
 export function requireEqual(carrier: Carrier, value: unknown, payload: Payload, thread_id?: string): void {
   if (value === payload) return
   let made: Payload | undefined

@@ -31,7 +31,9 @@ export interface Gate extends Handles {
   authorize(tool: string, payload: object, options?: GuardOptions<Payload>): Promise<Payload>
 }
 
-/** Two ways to declare a payload: TypeScript accepts no `interface` for the first, and no generic type for the second. */
+/**
+ * Two ways to declare a payload: TypeScript accepts no `interface` for the first, and no generic type for the second.
+ */
 export interface Guard {
   <T, P extends Payload>(
     tool: string,

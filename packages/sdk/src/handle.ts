@@ -19,7 +19,7 @@ export interface Handle {
 const LARGEST_BYTES = 1_024
 const isText = (value: unknown): boolean => typeof value === 'string'
 
-/** What each member must be. A member whose check accepts undefined may be absent. */
+/** The checks of the members. A member whose check accepts undefined may be absent. */
 const MEMBERS: Readonly<Record<keyof Handle, (value: unknown, status: unknown) => boolean>> = {
   v: (value) => value === 1,
   status: (value) => ['pending_review', 'approved', 'allow'].includes(value as string),

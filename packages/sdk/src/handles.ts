@@ -2,7 +2,8 @@
 import type { ToolSchema } from './carrier.ts'
 import { requireEqual } from './carrier.ts'
 import { authorized, type Core, governed, ownOf, run } from './core.ts'
-import { Aborted, messageOf, NotExecuted } from './errors.ts'
+import { Aborted, NotExecuted } from './errors.ts'
+import { messageOf } from './refusal.ts'
 import { type Call, handleOf, proposed, revision, type Step } from './flow.ts'
 import { checkedHandle, checkHash, type Handle, sized } from './handle.ts'
 import type { GuardOptions, ProposeOptions, ResumeOptions } from './options.ts'
@@ -131,7 +132,7 @@ const callFrom = (core: Core, handle: Handle, options: GuardOptions<Payload>): C
 /** The call of a handle, and its first step here. */
 function resumed(core: Core, handle: Handle, options: ResumeOptions) {
   const { thread_id } = handle
-  // whoever proposed a held call was told of it
+  // the process that proposed a held call has called `onPending`
   const told = thread_id === undefined ? {} : { onPending: () => undefined }
   const call = callFrom(core, handle, { ...options, ...told })
   const given = options.payload ?? handle.payload

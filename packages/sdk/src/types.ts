@@ -8,12 +8,12 @@ export type ValueOf<T> = T extends Json | bigint | undefined | Date | URL
   ? T
   : T extends ((...args: never[]) => unknown) | symbol
     ? never
-    : T extends ReadonlySet<infer Item>
-      ? ReadonlySet<ValueOf<Item>>
-      : T extends ReadonlyMap<infer Key, infer Value>
-        ? [Key] extends [string]
-          ? ReadonlyMap<Key, ValueOf<Value>>
-          : never
+    : T extends ReadonlyMap<infer Key, infer Value>
+      ? [Key] extends [string]
+        ? ReadonlyMap<Key, ValueOf<Value>>
+        : never
+      : T extends ReadonlySet<infer Item>
+        ? ReadonlySet<ValueOf<Item>>
         : T extends object
           ? { readonly [Member in keyof T]: ValueOf<T[Member]> }
           : never

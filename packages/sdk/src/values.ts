@@ -1,5 +1,6 @@
 import { canonicalJson, frozenCopy, pointerStep } from './canonical-json.ts'
-import { InvalidPayload, messageOf } from './errors.ts'
+import { InvalidPayload } from './errors.ts'
+import { messageOf } from './refusal.ts'
 import type { Json, Payload } from './types.ts'
 
 type Convert = (value: unknown, pointer: string) => Json
@@ -24,7 +25,7 @@ const isPlain = (value: unknown): boolean =>
 const PLAIN = 'pass a plain object'
 const BASE64 = 'refused: send it as text, base64 for instance'
 
-/** What reviewers see of each type, and what the function gets. The first row that fits counts. */
+/** The table of the page: for each type, its JSON. The first row that fits counts. */
 export const KINDS: readonly Kind[] = [
   {
     type: '`null`, `boolean`, `string`',

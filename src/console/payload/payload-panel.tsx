@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { codeOf } from '../../domain/hidden-characters.ts'
 import type { ThreadRevision } from '../../contract/reviewer.ts'
 import { announce } from '../shell/announce.tsx'
 import { Panel } from '../shell/panel.tsx'
@@ -14,15 +15,20 @@ interface PayloadProps {
   readonly revision: ThreadRevision
 }
 
+/** Letters and signs outside of ASCII, which "Exact text" spells on demand. */
+const FOREIGN = /[^\x20-\x7e]/gu
+
 /** The whole payload, as a tree or as the exact text that reviewers approve. */
 export function PayloadPanel({ thread, revision }: PayloadProps) {
   const exact = useSignal(false)
+  const spells = useSignal(false)
   const payload = thread.payloadOf(revision)
   const hidden = revision.masked.length
   const shown = thread.revealed.value[revision.number] !== undefined
   const tree = treeOf(payload, shown ? [] : revision.masked)
+  const text = canonicalText(tree)
   const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(canonicalText(tree))
+    await navigator.clipboard.writeText(text)
     announce('Copied')
   }
   return (
@@ -40,6 +46,17 @@ export function PayloadPanel({ thread, revision }: PayloadProps) {
           >
             Exact text
           </button>
+          {exact.value && text.search(FOREIGN) !== -1 && (
+            <button
+              class="small"
+              aria-pressed={spells.value}
+              onClick={() => {
+                spells.value = !spells.value
+              }}
+            >
+              Code points
+            </button>
+          )}
           <button class="small" onClick={() => void copy()}>
             Copy
           </button>
@@ -49,7 +66,7 @@ export function PayloadPanel({ thread, revision }: PayloadProps) {
       {exact.value ? (
         <Part name="exact text">
           <pre>
-            <LongText text={canonicalText(tree)} />
+            <LongText text={spells.value ? text.replaceAll(FOREIGN, (one) => `[${codeOf(one)}]`) : text} />
           </pre>
           {hidden > 0 && !shown && <Masked text={`${hidden} hidden`} />}
         </Part>

@@ -40,7 +40,7 @@ function Items({ items, list, top }: ItemsProps) {
   return (
     <ul class={`tree${list ? ' list' : ''} columns-${columnsFor(items)}`}>
       {shown.map((item) => (
-        <li key={item.pointer} class={isWide(item) ? 'wide' : undefined}>
+        <li key={item.pointer} class={isWide(item) ? 'across' : undefined}>
           {part(payloadPlace([item.name ?? '']), <Member node={item} />)}
         </li>
       ))}

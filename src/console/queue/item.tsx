@@ -71,8 +71,9 @@ function Ending({ thread }: Pick<ItemProps, 'thread'>) {
   )
 }
 
-/** The value that made the rule fire. Without one, the reason from policy. */
+/** The value that made the rule fire. Without one, the first value of the heading, and the reason from policy. */
 function Why({ thread: { thread_id, message, because, heading } }: Pick<ItemProps, 'thread'>) {
+  const first = heading.segments.find(({ field }) => field !== undefined)
   return (
     <span class="why" id={`why-${thread_id}`}>
       {because && (
@@ -83,6 +84,11 @@ function Why({ thread: { thread_id, message, because, heading } }: Pick<ItemProp
           </span>{' '}
           {because.hidden ? <span class="masked">hidden</span> : <Value of={because} heading={heading} />}
         </>
+      )}
+      {because === undefined && first?.field !== undefined && (
+        <span class="field">
+          <AgentText text={`${placeName(first.field)} ${oneLine(first.text)}`} />
+        </span>
       )}
       {(because === undefined || because.hidden) && (
         <span class="policy-says">

@@ -23,10 +23,19 @@ export async function displayedOf(view: ThreadView, looked: Looked): Promise<Dis
   const places = placesOf(view, looked)
   const seen = places.filter(([, was]) => was).map(([place]) => place)
   const unseen = places.filter(([, was]) => !was).map(([place]) => place)
-  const { revision_digest, bundle, level, template } = view.display
+  const { revision_digest, bundle, level, reviewer, template } = view.display
   const { thread_id, revision } = view
   // in the order of RFC 8785
-  const text = JSON.stringify({ bundle, level, revision, revision_digest, seen, template, thread_id })
+  const text = JSON.stringify({
+    bundle,
+    level,
+    reviewer,
+    revision,
+    revision_digest,
+    seen,
+    template,
+    thread_id,
+  })
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
   return { digest: hexOf(digest), seen, unseen, ms: Math.round(looked.ms) }
 }

@@ -3,7 +3,7 @@ import { announce } from '../shell/announce.tsx'
 import { spoken } from '../text/because-text.ts'
 import type { Hindrance } from '../text/hindrance.ts'
 import { BREAK_MS, type Coverage, createCoverage } from './coverage.ts'
-import { POINTS_IN_ROW, rowsOf, visiblePoints } from './points.ts'
+import { isLegible, POINTS_IN_ROW, rowsOf, visiblePoints } from './points.ts'
 
 /** A part of a call that a reviewer must have on the screen before an approval. */
 interface Part {
@@ -152,12 +152,12 @@ export function createParts(isNeeded: (name: string) => boolean = () => true) {
       }
       return ready.value
     },
-    /** Shows parts whose content changed, from the first of them. They were not seen yet. */
+    /** Parts whose content changed were not seen yet. Shows them, unless a part before them was not seen either. */
     showAgain: (names: readonly string[]): void => {
       looks.forgetThese(names)
       // after they are drawn
       setTimeout(() => {
-        if (unseen().some(isAway)) leadTo(names.find((name) => missing.value.includes(name)))
+        if (names.includes(missing.value[0] ?? '') && unseen().some(isAway)) leadTo()
       })
     },
     /** Looks at the page until the returned act is called. */
@@ -193,7 +193,7 @@ const isAway = ({ element, hindrances }: Part): boolean =>
 const endsHere = ({ element, coverage }: Part): boolean => coverage.ends(visiblePoints(element))
 
 const isSeen = ({ element, coverage, hindrances }: Part, now: number): boolean =>
-  hindrances.size === 0 && coverage.look(visiblePoints(element), now)
+  hindrances.size === 0 && coverage.look(visiblePoints(element), now) && isLegible(element)
 
 const inOrder = (parts: readonly Part[]): Part[] =>
   parts.toSorted((a, b) =>

@@ -30,3 +30,38 @@ function isOnTop(element: HTMLElement, x: number, y: number): boolean {
 }
 
 export const POINTS_IN_ROW = 3
+
+/** The least opacity and size of text that counts as seen. */
+const FAINT = 0.5
+const TINY_PX = 8
+
+/**
+ * True when the computed style lets a person read the text of an element. A style sheet of a reader or an extension may
+ * blur, shrink, fade or hide text, or give it the colour of its ground.
+ */
+export function isLegible(element: HTMLElement): boolean {
+  for (let up: Element | null = element; up !== null; up = up.parentElement) {
+    const { opacity, filter } = getComputedStyle(up)
+    if (Number(opacity) < FAINT || filter !== 'none') return false
+  }
+  return [element, ...element.querySelectorAll('*')].every((one) => !hasText(one) || isReadable(one))
+}
+
+const hasText = ({ childNodes }: Element): boolean =>
+  [...childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent?.trim())
+
+function isReadable(element: Element): boolean {
+  const { color, fontSize, opacity, filter } = getComputedStyle(element)
+  const [, alpha = '1'] = /[,/]\s*([\d.]+)\)$/.exec(color.replace(/^rgb\(.*/, '')) ?? []
+  const isShown = Number.parseFloat(fontSize) >= TINY_PX && Number(opacity) >= FAINT && filter === 'none'
+  return isShown && Number(alpha) >= FAINT && color !== groundOf(element)
+}
+
+/** The colour behind an element: that of the nearest element that has one. */
+function groundOf(element: Element): string {
+  for (let up: Element | null = element; up !== null; up = up.parentElement) {
+    const { backgroundColor } = getComputedStyle(up)
+    if (!/^(?:transparent|rgba\(.*, 0\))$/.test(backgroundColor)) return backgroundColor
+  }
+  return ''
+}

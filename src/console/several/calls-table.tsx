@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { PayloadTree } from '../payload/payload-tree.tsx'
 import type { TreeNode } from '../payload/tree.ts'
@@ -9,11 +10,27 @@ import { Due } from '../time/countdown.tsx'
 import { rowName, type Several, type Shown } from './several-state.ts'
 import type { Cell, Column, Table } from './table.ts'
 
-/** The calls, with a column for each field that differs. Each row is a part to see. */
+/**
+ * The calls, with a column for each field that differs. Each row is a part to see. A table that is wider than its place
+ * becomes cards, so that each row can be seen whole.
+ */
 export function CallsTable({ several }: { readonly several: Several }) {
   const table = several.table.value
+  const place = useRef<HTMLDivElement>(null)
+  useLayoutEffect(() => {
+    const box = place.current
+    if (box === null) return undefined
+    const fit = (): void => {
+      box.classList.remove('cards')
+      box.classList.toggle('cards', box.scrollWidth > box.clientWidth)
+    }
+    const observer = new ResizeObserver(fit)
+    observer.observe(box)
+    fit()
+    return () => observer.disconnect()
+  }, [table])
   return (
-    <div class="wide" tabIndex={0} role="region" aria-label="Table of the calls">
+    <div class="wide" ref={place} tabIndex={0} role="region" aria-label="Table of the calls">
       <table class="calls" role="table">
         <caption class="sr">The calls, with a column for each field that differs</caption>
         <Head table={table}>

@@ -141,7 +141,7 @@ function Confirm({ several, acts, view }: BarProps) {
       </p>
       <div class="acts">
         <button onClick={acts.cancel}>Cancel</button>
-        <button class={approve ? 'approve' : 'reject'} onClick={acts.confirm}>
+        <button class={approve ? undefined : 'reject'} onClick={acts.confirm}>
           {approve ? 'Approve' : 'Reject'} {count} <kbd>{key}</kbd>
         </button>
       </div>

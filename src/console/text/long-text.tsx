@@ -1,11 +1,23 @@
 import { useContext } from 'preact/hooks'
-import { useSignal } from '@preact/signals'
+import { signal, useSignal } from '@preact/signals'
 import { AgentText } from './agent-text.tsx'
 import { fold } from './fold.ts'
 import { PartContext, useHindrance } from './hindrance.ts'
 
 /** The longest text that a part to see has unfolded, in characters. */
 const UNFOLDED = 16_000
+
+/** True while the page is printed, which cuts no text. */
+const prints = signal(false)
+
+export function startPrinting(page: Pick<EventTarget, 'addEventListener'>): void {
+  page.addEventListener('beforeprint', () => {
+    prints.value = true
+  })
+  page.addEventListener('afterprint', () => {
+    prints.value = false
+  })
+}
 
 /**
  * A string of any length. Long text is folded, with a count of the rest, and one press unfolds it. A reviewer who
@@ -14,7 +26,7 @@ const UNFOLDED = 16_000
 export function LongText({ text }: { readonly text: string }) {
   const pressed = useSignal<boolean | undefined>(undefined)
   const isPart = useContext(PartContext) !== undefined
-  const open = pressed.value ?? (isPart && text.length <= UNFOLDED)
+  const open = prints.value || (pressed.value ?? (isPart && text.length <= UNFOLDED))
   const { shown, rest } = fold(text)
   const control = useHindrance<HTMLButtonElement>(rest !== undefined && !open, () => {
     pressed.value = true

@@ -66,7 +66,7 @@ interface BecauseProps {
  * A value that made the rule fire, as the summary writes it, with the exact value beside it. The mark covers only what
  * the test read.
  */
-function BecauseLine({ of, heading }: BecauseProps) {
+export function BecauseLine({ of, heading }: BecauseProps) {
   const { field, value, hidden, state, read, of: judged } = of
   const formatted = read === undefined ? formattedIn(heading, of) : undefined
   return (

@@ -140,6 +140,8 @@ const READ_EVERY_MS = 60_000
 function useReading(thread: ThreadState, id: string): void {
   useEffect(() => {
     leaveFrom(id)
+    // no key that was meant for the earlier call approves this one
+    if (document.activeElement?.matches('.bar .approve')) (document.activeElement as HTMLElement).blur()
     void thread.load()
     const deaf = listen({
       changed: (change) => {

@@ -1,8 +1,8 @@
 import { useLayoutEffect } from 'preact/hooks'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { RiskMark } from '../risk/risk-mark.tsx'
-import { HeadingLine } from '../text/heading-line.tsx'
 import { Dialog } from '../shell/dialog.tsx'
+import { BecauseLine } from './assessment.tsx'
 import type { Deciding } from './deciding.ts'
 
 interface ConfirmProps {
@@ -19,14 +19,21 @@ export function Confirm({ deciding, view }: ConfirmProps) {
   if (decision === undefined) return null
   const approve = decision === 'approve'
   const key = approve ? 'y' : 'x'
+  const because = view.rules.flatMap((rule) => (rule.mode === 'enforced' ? (rule.because ?? []) : []))
   return (
     <Dialog title={approve ? 'Approve this call?' : 'Reject this call?'} close={deciding.cancel}>
       <Keys letter={key} act={deciding.confirm} />
       <dl class="facts">
-        <dt>Call</dt>
-        <dd>
-          <HeadingLine of={view.heading} />
-        </dd>
+        {because.length > 0 && (
+          <>
+            <dt>Because</dt>
+            <dd>
+              {because.map((one, i) => (
+                <BecauseLine key={i} of={one} heading={view.heading} />
+              ))}
+            </dd>
+          </>
+        )}
         <dt>Risk</dt>
         <dd>
           <RiskMark risk={view.risk} />
@@ -42,7 +49,7 @@ export function Confirm({ deciding, view }: ConfirmProps) {
       <p>{approve ? approving(view) : 'One reject ends the thread. The agent receives your comment.'}</p>
       <div class="acts">
         <button onClick={deciding.cancel}>Cancel</button>
-        <button class={approve ? 'main' : 'reject'} onClick={deciding.confirm}>
+        <button class={approve ? undefined : 'reject'} onClick={deciding.confirm}>
           {approve ? `Approve ${view.risk} risk` : 'Reject'} <kbd>{key}</kbd>
         </button>
       </div>

@@ -93,7 +93,7 @@ function requireUnused({ approval }: LedgerThread): void {
 function requireDisplayed(
   ledger: Ledger,
   { requirement, revision, risk: level, shown }: LedgerThread,
-  { details, disclosed = {}, thread: thread_id = '' }: ReadEvent<VoteCast>,
+  { actor, details, disclosed = {}, thread: thread_id = '' }: ReadEvent<VoteCast>,
 ): void {
   const { displayed, decision, digest: revision_digest } = details
   const isNeeded = requirement.require_displayed === true && decision === 'approve'
@@ -108,8 +108,11 @@ function requireDisplayed(
   const places = listOf(seen, 'seen').map((one) => textOf(one, 'seen'))
   for (const one of listOf(unseen, 'unseen')) textOf(one, 'unseen')
   requireThat(typeof ms === 'number' && ms >= 0, 'its time on the screen is missing')
-  const known = { thread_id, revision, revision_digest, level, ...shown, seen: places }
-  requireThat(digest === displayedDigest(known), 'something else was displayed than the revision of the vote')
+  const known = { thread_id, revision, revision_digest, level, reviewer: actor.id, ...shown, seen: places }
+  requireThat(
+    digest === displayedDigest(known),
+    'something else was displayed than the revision of the vote, or to another reviewer',
+  )
   ledger.displays = { checked: checked + 1, unchecked }
 }
 

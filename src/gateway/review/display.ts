@@ -27,12 +27,17 @@ interface Revisions {
 }
 
 /** The members of the digest that the gateway knows, and the parts to see. */
-export function displayOf(thread: Thread, revisions: Revisions): ThreadView['display'] {
+export function displayOf(
+  { id: reviewer }: Pick<Caller, 'id'>,
+  thread: Thread,
+  revisions: Revisions,
+): ThreadView['display'] {
   const { record } = revisions
   return {
     revision_digest: record.digest,
     bundle: record.policy_revision,
     level: thread.risk,
+    reviewer,
     ...defined({ template: record.heading.template }),
     parts: [...(thread.raised ? ['raised'] : []), ...partsOf(revisions)],
   }
@@ -106,7 +111,7 @@ export async function checkDisplayed(
   const tooMany = bytesOf([...displayed.seen, ...displayed.unseen]) > LIMITS.PLACES_BYTES
   if (tooMany) throw new GatewayError('invalid_request', 'the vote names too many long places')
   const revisions = await revisionsOf(deps, caller, thread)
-  const { parts, ...known } = displayOf(thread, revisions)
+  const { parts, ...known } = displayOf(caller, thread, revisions)
   const { thread_id, revision } = thread
   const seen = displayed.seen
   if (displayedDigest({ thread_id, revision, ...known, seen }) !== displayed.digest)

@@ -99,7 +99,7 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
     ...tokenOf(thread),
     interactive: thread.requirement.interactive === true,
     review: reviewOf(snapshot, thread),
-    display: displayOf(thread, { record, previous: revisions.at(-2)?.record, shown }),
+    display: displayOf(caller, thread, { record, previous: revisions.at(-2)?.record, shown }),
     comments,
     earlier,
     limits,

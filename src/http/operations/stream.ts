@@ -19,7 +19,7 @@ import { lineOf } from '../core/tracing.ts'
  * Time between two comments of a stream, ms. The comments keep proxies from closing the connection, and allow the
  * gateway to notice a revoked credential.
  */
-export const BEAT_MS = 15_000
+export const BEAT_MS = 4_000
 /**
  * Maximum number of unsent bytes for a reader. The gateway disconnects a reader that exceeds this number. The reader
  * then resumes after the last event that it received.

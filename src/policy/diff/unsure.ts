@@ -4,6 +4,7 @@ import { leavesOf } from '../evaluate/conditions.ts'
 import { fieldText } from '../language/fields.ts'
 import type { Test } from '../language/operators.ts'
 import type { Call } from '../language/snapshot.ts'
+import { changeMembers, readsMembers, testsIn } from '../language/test-parts.ts'
 import { describeTest } from '../language/words.ts'
 import { wholeAcceptanceOf } from './acceptance.ts'
 import { showSchema } from './contracts.ts'
@@ -136,6 +137,8 @@ function linesOf(rule: SideRule, other: SideRule): ReadonlySet<string> {
 const MOST_VALUES = 8
 
 function shortened(test: Test, known: ReadonlySet<unknown>): Test {
+  if (readsMembers(test))
+    return changeMembers(test, (member) => ({ ...member, test: shortened(member.test, known) }))
   if ('test' in test) return { ...test, test: shortened(test.test, known) }
   if (!('values' in test) || test.values.length <= MOST_VALUES) return test
   const own = (test.values as readonly string[]).filter((value) => !known.has(value))
@@ -143,7 +146,7 @@ function shortened(test: Test, known: ReadonlySet<unknown>): Test {
 }
 
 const valuesIn = (test: Test): readonly unknown[] =>
-  'test' in test ? valuesIn(test.test) : 'values' in test ? test.values : []
+  [...testsIn(test)].flatMap((one): readonly unknown[] => ('values' in one ? one.values : []))
 
 const MOST_TEXT = 200
 

@@ -130,8 +130,10 @@ function explainTest(leaf: LeafNode, facts: Facts): ConditionExplanation {
   }
 }
 
-function reasonText({ field, value, state, hidden }: Because): string {
-  return `${field} ${state ?? (hidden ? '(sensitive)' : shorten(JSON.stringify(value)))}`
+function reasonText({ field, value, read, state, hidden }: Because): string {
+  const shown = JSON.stringify(read ?? value)
+  const name = read === undefined ? field : `${field} gives`
+  return `${name} ${state ?? (hidden ? '(sensitive)' : shorten(shown))}`
 }
 
 function readText(value: Reading, sensitive: boolean): string {

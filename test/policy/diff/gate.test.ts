@@ -121,6 +121,30 @@ pay: not complete: not every kind of payload.q has an example
     expect(loosens(hidden)).toBe(true)
   })
 
+  it('about shell lines may loosen or cannot tell, and is never no change', async () => {
+    const line = (entry: JsonObject): JsonObject => ({ 'shell_commands(payload.q)': { every: entry } })
+    const git = (...options: string[]): JsonObject => ({
+      '.program': ['git', 'ls'],
+      '.options': { none: { not: { matches: options } } },
+    })
+    const grown = await between({ when: line(git('^-p$')) }, { when: line(git('^-p$', '^-yy+$')) })
+    expect(unsureIn(grown)).toEqual(['may loosen rule ok'])
+    const other = await between({ when: line(git('^-p$')) }, { when: line(git('^-yy+$')) })
+    expect(unsureIn(other)).toEqual(['cannot tell rule ok'])
+    expect(gates(grown)).toEqual({ loosens: true, changes: true })
+    const many = Array.from({ length: 60 }, (_, i) => `p${i}`)
+    const longer = await between(
+      { when: line({ '.text': many }) },
+      { when: line({ '.text': [...many, 'a b'] }) },
+    )
+    expect(printDiff(longer)).toMatch(/\+ .*every \(\.text is a b\)/)
+    const program = await between(
+      { when: line({ '.program': 'ls' }) },
+      { when: line({ '.program': ['ls', 'rm'] }) },
+    )
+    expect(program.tools[0]?.changes.map(({ direction }) => direction)).toContain('loosens')
+  })
+
   it('that only moves a threshold to stricter values has an example', async () => {
     const diff = await between(
       { when: { ...WHERE, ...tables('t'), 'payload.n': { at_most: 5 } } },

@@ -48,6 +48,16 @@ describe('the values that made a rule fire', () => {
     expect(found?.at(-1)).toEqual({ field: 'payload.to[19]', of: 30, value: '19' })
   })
 
+  it('are the commands of a line that passed, as the line writes them', async () => {
+    const rm = "'shell_commands(payload.note)': { some: { .program: rm } }"
+    expect(await reasonFor(rm, { note: 'ls; rm -r "a b"' })).toEqual([
+      { field: 'payload.note', of: 2, value: 'ls; rm -r "a b"', read: 'rm -r a b' },
+    ])
+    expect(await reasonFor(rm, { note: 'ls $(id)' })).toEqual([
+      { field: 'payload.note', state: 'unreadable' },
+    ])
+  })
+
   it('are only the parts of a condition that decided', async () => {
     const any = 'any: [{ payload.amount: { over: 10 } }, { payload.note: x }], payload.flag: true'
     expect(await reasonFor(any, { amount: 5, note: 'x', flag: true })).toEqual([

@@ -6,7 +6,7 @@ import { analyzeTool } from '../../../src/policy/diff/tool.ts'
 import { prepareBundle } from '../../../src/policy/bundle/load.ts'
 import { printExplanation } from '../../../src/policy/evaluate/explain.ts'
 import { runs } from '../../runs.ts'
-import { bundle, call, snapshotOf } from '../support.ts'
+import { bundle, call, rules, snapshotOf } from '../support.ts'
 
 const LINE = {
   type: 'object',
@@ -199,6 +199,16 @@ describe('a match about the entries of a list', () => {
       { field: 'payload.lines[1].cents', value: 101 },
     ])
   })
+})
+
+it('explains the command of a line that decided', async () => {
+  const when = { 'shell_commands(payload.note)': { some: { '.program': 'rm' } } }
+  const snapshot = await snapshotOf(
+    bundle({ 'rules/pay.yaml': rules(`  - ${JSON.stringify({ id: 'a', reject: 'R.', when })}\n`) }),
+  )
+  const text = printExplanation(await snapshot.explain(call({ note: 'ls | rm -r x' })))
+  expect(text).toContain('("ls | rm -r x" gives [ls, rm -r x])')
+  expect(text).toContain('payload.note gives "rm -r x"\n')
 })
 
 async function bundleWith(when: JsonValue): Promise<Bundle> {

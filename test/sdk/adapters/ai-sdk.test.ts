@@ -1,16 +1,17 @@
-import { dynamicTool, generateText, stepCountIs, streamText, tool, type ToolSet } from 'ai'
+import { dynamicTool, generateText, type ModelMessage, stepCountIs, streamText, tool, type ToolSet } from 'ai'
 import { MockLanguageModelV3, simulateReadableStream } from 'ai/test'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { guardTools } from '@countersign/sdk/ai-sdk'
 import { NotExecuted } from '@countersign/sdk'
 import { until } from '../../until.ts'
-import { adapterLaws, type Call, openBench, recording, type Wire } from './laws.ts'
+import { adapterLaws, type Agent, type Call, type Driver, openBench, recording, type Turn } from './laws.ts'
 
 const USAGE = {
   inputTokens: { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: 0, text: 0, reasoning: 0 },
 }
+const TASK = { taskId: 'ai-sdk' }
 const finish = (unified: 'stop' | 'tool-calls') => ({ unified, raw: undefined })
 const partsOf = (calls: readonly Call[]) =>
   calls.map(({ tool: toolName, input, id: toolCallId }) => ({
@@ -20,57 +21,80 @@ const partsOf = (calls: readonly Call[]) =>
     input: JSON.stringify(input),
   }))
 
-/** A model that makes the calls, and then is done. */
+/** A model that makes the calls, unless it reads results, and then is done. */
 function modelThatCalls(calls: readonly Call[]): MockLanguageModelV3 {
   return new MockLanguageModelV3({
-    doGenerate: [
-      { content: partsOf(calls), finishReason: finish('tool-calls'), usage: USAGE, warnings: [] },
-      { content: [{ type: 'text', text: 'done' }], finishReason: finish('stop'), usage: USAGE, warnings: [] },
-    ],
+    doGenerate: async ({ prompt }) => {
+      const isDone = prompt.some(({ role }) => role === 'tool')
+      return {
+        content: isDone ? [{ type: 'text', text: 'done' }] : partsOf(calls),
+        finishReason: finish(isDone ? 'stop' : 'tool-calls'),
+        usage: USAGE,
+        warnings: [],
+      }
+    },
   })
 }
 
 /** The results of its calls that the model received. */
 function readBy({ doGenerateCalls }: MockLanguageModelV3): string[] {
-  const last = doGenerateCalls[1]?.prompt.at(-1)
-  const results = last?.role === 'tool' ? last.content : []
-  return results.flatMap((part) => {
+  const parts = doGenerateCalls
+    .at(-1)
+    ?.prompt.flatMap(({ role, content }) => (role === 'tool' ? content : []))
+  return (parts ?? []).flatMap((part) => {
     if (part.type !== 'tool-result') return []
     const { output } = part
     return [output.type === 'text' || output.type === 'error-text' ? output.value : JSON.stringify(output)]
   })
 }
 
-const wire: Wire = (gate, tools, options) => {
+function guardedBy({ gate, tools, taskId, options }: Agent) {
   const made = Object.entries(tools).map(([name, { schema, execute }]) => [
     name,
     tool({ inputSchema: schema, execute: async (input): Promise<unknown> => execute(input) }),
   ])
-  const guarded = guardTools(gate, Object.fromEntries(made) as ToolSet, options)
+  return guardTools(gate, Object.fromEntries(made) as ToolSet, { ...options, taskId })
+}
+
+async function turnOf(tools: ToolSet, messages: ModelMessage[], calls: readonly Call[] = []): Promise<Turn> {
+  const model = modelThatCalls(calls)
+  const { response, content } = await generateText({ model, tools, messages, stopWhen: stepCountIs(2) })
+  const isPaused = content.some(({ type }) => type === 'tool-approval-request')
   return {
-    turn: async (calls, abortSignal) => {
-      const model = modelThatCalls(calls)
-      const stopWhen = stepCountIs(2)
-      await generateText({
-        model,
-        tools: guarded,
-        prompt: 'go',
-        stopWhen,
-        ...(abortSignal && { abortSignal }),
-      })
-      return readBy(model)
-    },
+    read: readBy(model),
+    saved: isPaused ? JSON.stringify([...messages, ...response.messages]) : undefined,
   }
 }
 
-adapterLaws('AI SDK', wire)
+const driver: Driver = {
+  start: (agent, calls) => turnOf(guardedBy(agent).tools, [{ role: 'user', content: 'go' }], calls),
+  settle: async (agent, saved) => {
+    const { tools, settle } = guardedBy(agent)
+    const messages = JSON.parse(saved) as ModelMessage[]
+    const next = await settle(messages)
+    return next && turnOf(tools, [...messages, next])
+  },
+  force: async (agent, saved) => {
+    const messages = JSON.parse(saved) as ModelMessage[]
+    const [, approvalId = ''] = /"approvalId":"([^"]+)"/.exec(saved) ?? []
+    const content = [{ type: 'tool-approval-response' as const, approvalId, approved: true }]
+    return turnOf(guardedBy(agent).tools, [...messages, { role: 'tool', content }])
+  },
+  missing: {
+    values: 'the history holds JSON',
+    edited: 'nothing of ours is saved: an edited history is another call, which reviewers see',
+  },
+}
+
+adapterLaws('AI SDK', driver)
 
 describe('AI SDK: refused calls and tools', () => {
   const open = openBench()
 
   it('gives the program a tool-error that carries the refusal', async () => {
-    const { gate, told } = open()
-    const tools = guardTools(gate, { pay: tool({ inputSchema: z.looseObject({}), execute: () => 1 }) }, told)
+    const { gate, told, taskId } = open()
+    const pay = tool({ inputSchema: z.looseObject({}), execute: () => 1 })
+    const { tools } = guardTools(gate, { pay }, { ...told, taskId })
     const model = modelThatCalls([{ tool: 'pay', input: { amount: 200_000 }, id: 'e1' }])
     const { steps } = await generateText({ model, tools, prompt: 'go', stopWhen: stepCountIs(2) })
     const failed = steps[0]?.content.find((part) => part.type === 'tool-error')
@@ -80,7 +104,7 @@ describe('AI SDK: refused calls and tools', () => {
 
   it('refuses a tool without execute, because the guard could not hold its calls', () => {
     const tools = { ask: tool({ inputSchema: z.object({}), outputSchema: z.string() }) }
-    expect(() => guardTools(open().gate, tools)).toThrow(/^the tool ask has no execute/)
+    expect(() => guardTools(open().gate, tools, TASK)).toThrow(/^the tool ask has no execute/)
   })
 })
 
@@ -96,8 +120,9 @@ describe('AI SDK: a tool', () => {
         return this === original
       },
     })
-    const { t } = guardTools(open().gate, { t: original })
-    expect({ ...t, execute: undefined }).toEqual({ ...original, execute: undefined })
+    const { t } = guardTools(open().gate, { t: original }, TASK).tools
+    const ours = { execute: undefined, needsApproval: undefined }
+    expect({ ...t, ...ours }).toEqual({ ...original, ...ours })
     const context = { toolCallId: 'k1', messages: [] }
     expect(await (t.execute as (input: unknown, context: unknown) => unknown)({}, context)).toBe(true)
   })
@@ -108,7 +133,7 @@ describe('AI SDK: a tool', () => {
       _: unknown,
       { toolCallId, experimental_context }: { toolCallId: string; experimental_context?: unknown },
     ) => heard.push(toolCallId, experimental_context)
-    const tools = guardTools(open().gate, { t: tool({ inputSchema: z.looseObject({}), execute }) })
+    const { tools } = guardTools(open().gate, { t: tool({ inputSchema: z.looseObject({}), execute }) }, TASK)
     const model = modelThatCalls([{ tool: 't', input: {}, id: 'k2' }])
     await generateText({ model, tools, prompt: 'go', stopWhen: stepCountIs(2), experimental_context: 'mine' })
     expect(heard).toEqual(['k2', 'mine'])
@@ -116,11 +141,9 @@ describe('AI SDK: a tool', () => {
 
   /** All parts about tools of a streamed step that calls `name` once. */
   async function streamed(name: string, execute: (input: unknown) => AsyncIterable<string>) {
-    const tools = guardTools(
-      open().gate,
-      { [name]: tool({ inputSchema: z.looseObject({}), execute }) },
-      open().told,
-    )
+    const { gate, told, taskId } = open()
+    const given = { [name]: tool({ inputSchema: z.looseObject({}), execute }) }
+    const { tools } = guardTools(gate, given, { ...told, taskId, maxWaitMs: 60_000 })
     const call: Call = { tool: name, input: {}, id: `s-${crypto.randomUUID()}` }
     const chunks = [
       ...partsOf([call]),
@@ -195,7 +218,8 @@ describe('AI SDK: a tool', () => {
           closed = true
         }
       }
-      const { t } = guardTools(open().gate, { t: tool({ inputSchema: z.looseObject({}), execute: endless }) })
+      const given = { t: tool({ inputSchema: z.looseObject({}), execute: endless }) }
+      const { t } = guardTools(open().gate, given, TASK).tools
       const stream = t.execute?.({}, { toolCallId: 'k3', messages: [] }) as AsyncIterable<string>
       for await (const part of stream) if (part === 'more') break
       expect(closed).toBe(true)
@@ -204,18 +228,20 @@ describe('AI SDK: a tool', () => {
   })
 
   it("asks the gateway after the AI SDK's own approval is given", async () => {
-    const { gate, told, ran } = open()
+    const { gate, told, ran, taskId } = open()
     const { execute } = recording(open())
     const held = tool({
       inputSchema: z.looseObject({}),
       needsApproval: true,
       execute: async (input) => execute(input),
     })
-    const tools = guardTools(gate, { t: held }, told)
+    const { tools, settle } = guardTools(gate, { t: held }, { ...told, taskId })
     const model = modelThatCalls([{ tool: 't', input: { n: 1 }, id: 'n1' }])
     const first = await generateText({ model, tools, prompt: 'go', stopWhen: stepCountIs(2) })
     const request = first.content.find((part) => part.type === 'tool-approval-request')
     expect([ran, request === undefined]).toEqual([[], false])
+    // the program answers for its own
+    expect(await settle(first.response.messages)).toBeUndefined()
     const approval = {
       type: 'tool-approval-response' as const,
       approvalId: request?.approvalId ?? '',

@@ -6,15 +6,15 @@ import {
   type ModelResponse,
   RunContext,
   Runner,
+  RunState,
   tool,
   Usage,
 } from '@openai/agents-core'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { guardTool } from '@countersign/sdk/openai-agents'
+import { guardTool, settle } from '@countersign/sdk/openai-agents'
 import type { NotExecuted } from '@countersign/sdk'
-import { until } from '../../until.ts'
-import { adapterLaws, type Call, openBench, recording, type Wire } from './laws.ts'
+import { adapterLaws, type Agent as Guarded, type Call, type Driver, openBench, type Turn } from './laws.ts'
 
 /** A model that makes the calls, and then is done. */
 class ModelThatCalls implements Model {
@@ -27,7 +27,8 @@ class ModelThatCalls implements Model {
 
   async getResponse(request: ModelRequest): Promise<ModelResponse> {
     this.requests.push(request)
-    return { usage: new Usage(), output: this.requests.length === 1 ? this.#made() : [DONE] }
+    const calls = this.requests.length === 1 ? this.#made() : []
+    return { usage: new Usage(), output: calls.length === 0 ? [DONE] : calls }
   }
 
   // oxlint-disable-next-line require-yield
@@ -47,17 +48,13 @@ class ModelThatCalls implements Model {
 
   /** The results of its calls that the model received, in the order of the calls. */
   read(): string[] {
-    const items = this.requests[1]?.input
+    const items = this.requests.at(-1)?.input
     if (!Array.isArray(items)) return []
     const results = items.flatMap((item: AgentInputItem) =>
       item.type === 'function_call_result' ? [item] : [],
     )
-    return this.#calls.flatMap(({ id }) =>
-      results.flatMap(({ callId, output }) =>
-        callId === id
-          ? [typeof output === 'object' && 'text' in output ? output.text : JSON.stringify(output)]
-          : [],
-      ),
+    return results.map(({ output }) =>
+      typeof output === 'object' && 'text' in output ? output.text : JSON.stringify(output),
     )
   }
 }
@@ -68,38 +65,63 @@ const DONE = {
   content: [{ type: 'output_text' as const, text: 'done' }],
 }
 
-async function runOf(tools: ReturnType<typeof tool>[], calls: readonly Call[], signal?: AbortSignal) {
+const runner = new Runner({ tracingDisabled: true })
+
+async function runOf(tools: ReturnType<typeof tool>[], calls: readonly Call[]) {
   const model = new ModelThatCalls(calls)
-  const agent = new Agent({ name: 'bot', model, tools })
-  const runner = new Runner({ tracingDisabled: true })
-  const result = await runner.run(agent, 'go', signal === undefined ? {} : { signal })
+  const result = await runner.run(new Agent({ name: 'bot', model, tools }), 'go')
   return { model, result }
 }
 
 /** Zod or not, the SDK's own types know only what its schemas can say. */
 const parametersOf = (schema: z.ZodType) => schema as unknown as z.ZodObject
 
-const wire: Wire = (gate, tools, options) => {
-  const made = Object.entries(tools).map(([name, { schema, execute }]) =>
-    tool(
-      guardTool(
-        gate,
-        {
-          name,
-          description: name,
-          parameters: parametersOf(schema),
-          execute: async (input: unknown) => execute(input),
-        },
-        options,
-      ),
-    ),
-  )
-  return {
-    turn: async (calls, signal) => (await runOf(made, calls, signal)).model.read(),
-  }
+function botOf({ gate, tools, taskId, options }: Guarded, model: ModelThatCalls): Agent {
+  const made = Object.entries(tools).map(([name, { schema, execute }]) => {
+    const given = {
+      name,
+      description: name,
+      parameters: parametersOf(schema),
+      execute: async (input: unknown) => execute(input),
+    }
+    return tool(guardTool(gate, given, { ...options, taskId }))
+  })
+  return new Agent({ name: 'bot', model, tools: made })
 }
 
-adapterLaws('OpenAI Agents', wire)
+async function turnOf(bot: Agent, model: ModelThatCalls, input: string | RunState<unknown, Agent>) {
+  const { state, interruptions } = await runner.run(bot, input, { context: {} })
+  return { read: model.read(), saved: interruptions.length > 0 ? state.toString() : undefined }
+}
+
+async function continued(
+  agent: Guarded,
+  saved: string,
+  release: (state: RunState<unknown, Agent>) => unknown,
+): Promise<Turn | undefined> {
+  const model = new ModelThatCalls([])
+  const bot = botOf(agent, model)
+  const state = await RunState.fromString<unknown, Agent>(bot, saved)
+  return (await release(state)) === 0 ? undefined : turnOf(bot, model, state)
+}
+
+const driver: Driver = {
+  start: async (agent, calls) => {
+    const model = new ModelThatCalls(calls)
+    return turnOf(botOf(agent, model), model, 'go')
+  },
+  settle: async (agent, saved) => continued(agent, saved, (state) => settle(agent.gate, state)),
+  force: async (agent, saved) => {
+    const approve = (state: RunState<unknown, Agent>) =>
+      state.getInterruptions().forEach((item) => state.approve(item))
+    return (await continued(agent, saved, approve)) ?? expect.fail('nothing to approve')
+  },
+  missing: { values: 'the SDK asks for an approval of JSON only' },
+}
+
+adapterLaws('OpenAI Agents', driver)
+
+const TASK = { taskId: 'agents' }
 
 describe('OpenAI Agents: guardTool', () => {
   const open = openBench()
@@ -108,18 +130,22 @@ describe('OpenAI Agents: guardTool', () => {
   it('refuses a finished tool, which would parse an approved input again, and a tool without a function', () => {
     const finished = tool({ name: 't', description: 't', parameters, execute: () => '' })
     // @ts-expect-error a finished tool has no execute
-    expect(() => guardTool(open().gate, finished)).toThrow(/takes what is given to tool\(\)/)
+    expect(() => guardTool(open().gate, finished, TASK)).toThrow(/takes what is given to tool\(\)/)
     // @ts-expect-error nor has one of the provider
-    expect(() => guardTool(open().gate, { type: 'hosted_tool', name: 'web_search' })).toThrow(TypeError)
+    expect(() => guardTool(open().gate, { type: 'hosted_tool', name: 'web_search' }, TASK)).toThrow(TypeError)
     expect(() =>
-      guardTool(open().gate, {
-        description: 't',
-        parameters,
-        execute: (
-          () => () =>
-            1
-        )(),
-      }),
+      guardTool(
+        open().gate,
+        {
+          description: 't',
+          parameters,
+          execute: (
+            () => () =>
+              1
+          )(),
+        },
+        TASK,
+      ),
     ).toThrow('the tool has no name')
   })
 
@@ -133,7 +159,9 @@ describe('OpenAI Agents: guardTool', () => {
       heard.push(context instanceof RunContext, details?.toolCall?.callId)
       return 'ran'
     }
-    const made = tool(guardTool(open().gate, { description: 't', parameters: z.object({}), execute: t }))
+    const made = tool(
+      guardTool(open().gate, { description: 't', parameters: z.object({}), execute: t }, TASK),
+    )
     expect(made.name).toBe('t')
     await runOf([made], [{ tool: 't', input: {}, id: 'c1' }])
     expect(heard).toEqual([true, 'c1'])
@@ -146,15 +174,15 @@ describe('OpenAI Agents: guardTool', () => {
       parameters: z.object({}),
       execute: () => 'ran',
     }
-    const made = tool(guardTool(open().gate, options))
+    const made = tool(guardTool(open().gate, options, TASK))
     const { model } = await runOf([made], [{ tool: 'ledger_transfer', input: {}, id: 'c0' }])
-    expect(model.read()).toEqual(['Not executed: the gateway does not let this agent use ledger.transfer'])
+    expect(model.read()).toEqual([expect.stringContaining('does not let this agent use ledger.transfer.')])
   })
 
-  it('gives the program the text that the model reads, and passes outcome and thread to onNotExecuted', async () => {
-    const { gate, told, refusals, pending } = open()
+  it('gives the program the text that the model reads, and passes code and thread to onNotExecuted', async () => {
+    const { gate, told, refusals, pending, taskId } = open()
     const options = { name: 'hold', description: 'h', parameters: z.object({}), execute: () => 'ran' }
-    const made = tool(guardTool(gate, options, { ...told, maxWaitMs: 300 }))
+    const made = tool(guardTool(gate, options, { ...told, taskId: () => taskId, maxWaitMs: 300 }))
     const { result } = await runOf([made], [{ tool: 'hold', input: {}, id: 'c2' }])
     const outputs = result.newItems.flatMap((item) =>
       item.type === 'tool_call_output_item' ? [item.output] : [],
@@ -178,24 +206,10 @@ describe('OpenAI Agents: guardTool', () => {
       },
     }
     const { model } = await runOf(
-      [tool(guardTool(open().gate, options))],
+      [tool(guardTool(open().gate, options, TASK))],
       [{ tool: 'wipe', input: {}, id: 'c3' }],
     )
     expect(errors.map((error) => (error as NotExecuted).code)).toEqual(['unknown_tool'])
     expect(model.read()).toEqual(['{"balance":null}'])
-  })
-
-  it("does not run a call after the SDK's timeout, and a repeated call may resume it", async () => {
-    const { gate, told, ran, pending, ann, refusals } = open()
-    const { execute } = recording(open())
-    const options = { name: 'hold', description: 'h', parameters: z.object({}), timeoutMs: 2_000 }
-    const made = tool(
-      guardTool(gate, { ...options, execute: async (input: unknown) => execute(input) }, told),
-    )
-    const { model } = await runOf([made], [{ tool: 'hold', input: {}, id: 'c4' }])
-    expect(model.read()[0]).toContain('timed out')
-    await until(() => refusals.length === 1)
-    await ann.approve(pending[0] ?? '')
-    expect([ran, refusals.map(({ code }) => code)]).toEqual([[], ['still_pending']])
   })
 })

@@ -1,10 +1,22 @@
-/** `@countersign/sdk/langchain`: tools of LangChain behind the gateway. This module does not import LangChain. */
-import { type NotExecuted, refusalFacts } from '../errors.ts'
+/**
+ * `@countersign/sdk/langchain`: agents of LangChain, on LangGraph, behind the gateway. This module imports neither.
+ */
+import { ArgumentsChanged, NotExecuted } from '../errors.ts'
+import { refusalFacts } from '../refusal.ts'
 import type { Gate } from '../gate.ts'
-import type { Payload } from '../types.ts'
-import { type AdapterOptions, type Given, guardedCall, isAsyncIterable } from './guarded-call.ts'
+import {
+  type AdapterOptions,
+  type Asked,
+  checkSchema,
+  createCalls,
+  type Given,
+  isAsyncIterable,
+  parsed,
+  type Saved,
+  type ToolCall,
+} from './calls.ts'
 
-export type { AdapterOptions, ToolCall } from './guarded-call.ts'
+export type { AdapterOptions, ToolCall } from './calls.ts'
 
 /** The members of a LangChain tool that the adapter uses. */
 export interface LangChainTool {
@@ -12,50 +24,216 @@ export interface LangChainTool {
   readonly invoke: (...args: never[]) => unknown
 }
 
+export interface LangChainOptions<Schema> extends AdapterOptions {
+  /** `interrupt` of `@langchain/langgraph`. */
+  readonly interrupt: (value: never) => unknown
+  /** The channel of the checkpoint: `z.object({ countersign: z.any().optional() })`. */
+  readonly stateSchema: Schema
+  /** The conversation. Default: `thread_id` of the configuration. */
+  readonly taskId?: string | undefined
+}
+
+/** The argument of `createMiddleware`. */
+export interface MiddlewareParts<Schema> {
+  readonly name: string
+  readonly stateSchema: Schema
+  readonly afterModel: (state: unknown, runtime: unknown) => Promise<never>
+  readonly wrapToolCall: (request: unknown, handler: (request: never) => unknown) => Promise<never>
+}
+
 /**
- * Returns the same tool behind `gate.guard`. The tool receives a frozen copy of the approved payload, which is the
- * input as parsed by LangChain. The gateway's name for the tool is `prefix` followed by the tool's name. A refusal
- * reaches the model as a ToolMessage with status `error`, whose artifact has outcome and thread. A caller that invokes
- * the tool without a tool call gets the NotExecuted.
+ * Returns the argument of `createMiddleware` of LangChain. After the model's turn, it proposes the calls of these
+ * tools, and keeps their handles in the checkpoint. A held call interrupts the graph before its tool runs. The
+ * gateway's name for a tool is `prefix` followed by the tool's name. A refusal reaches the model as a ToolMessage with
+ * status `error`, whose artifact has code and thread.
  *
- * @throws TypeError unless the tool is a StructuredTool. Tools at the provider, plain Runnables and tools with their
- * own `invoke` cannot be held.
+ * @throws TypeError for a tool that is no StructuredTool, or has an `invoke` of its own; for a schema whose values no
+ * payload can hold
  */
-export function guardTool<Tool extends LangChainTool>(
+export function countersign<Schema>(
   gate: Gate,
-  tool: Tool,
-  options: AdapterOptions = {},
-): Tool {
-  const { _call: call, invoke } = tool as unknown as Known
-  if (typeof call !== 'function')
-    throw new TypeError(`${tool.name} is no StructuredTool: the gateway cannot hold what it does`)
-  if (!isInvokedByLangChain(tool))
-    throw new TypeError(`${tool.name} has an invoke of its own: the gateway cannot hold what that does`)
-  const refusals = new WeakMap<object, NotExecuted>()
-  const guarded = async (input: unknown, manager?: unknown, config?: Config): Promise<unknown> => {
-    const { payload, inputOf } = shapeOf(input)
-    const asked = { tool: tool.name, callId: idOf(config), input: payload, signal: config?.signal }
-    const run = async (approved: Payload): Promise<Given> =>
-      given(await call.call(tool, inputOf(approved), manager, config))
-    const outcome = await guardedCall(gate, asked, run, options)
-    if (outcome.kind === 'value') return outcome.value
+  tools: readonly LangChainTool[],
+  options: LangChainOptions<Schema>,
+): MiddlewareParts<Schema> {
+  const { interrupt, stateSchema, taskId, ...others } = options
+  for (const tool of tools) checkTool(tool)
+  const governed = new Map(tools.map((tool) => [tool.name, tool as unknown as Known]))
+  const told = { onNotExecuted: unlessWaiting(options.onNotExecuted) }
+  const calls = createCalls(gate, { ...others, ...told })
+  // made with the first call, because Workers have no randomness while a module loads
+  let ownTask: string | undefined
+  const propose = async (call: Call, tool: Known, conversation: string | undefined): Promise<Kept> => {
+    const task = taskId ?? conversation ?? (ownTask ??= crypto.randomUUID())
+    try {
+      const made = await parsed(tool.schema, call.args)
+      return await calls.propose(askedOf(call, tool, { made, taskId: task }))
+    } catch (error) {
+      if (!(error instanceof NotExecuted)) throw error
+      await told.onNotExecuted(error, { tool: call.name, callId: call.id })
+      const { code, message, thread_id } = error
+      return { code, message, thread_id }
+    }
+  }
+  const afterModel = async (state: State, { configurable }: Runtime): Promise<object> => {
+    const { tool_calls = [] } = state.messages?.at(-1) ?? {}
+    const made = tool_calls.map(async (call): Promise<[string, Kept][]> => {
+      const tool = governed.get(call.name)
+      return tool === undefined ? [] : [[call.id ?? '', await propose(call, tool, configurable?.thread_id)]]
+    })
+    return { countersign: Object.fromEntries((await Promise.all(made)).flat()) }
+  }
+  const wrapToolCall = async (request: Request, handler: (request: Request) => unknown): Promise<unknown> => {
+    const { toolCall: call } = request
+    const tool = governed.get(call.name)
+    if (tool === undefined) return handler(request)
+    const kept = request.state?.countersign?.[call.id ?? '']
+    for (;;) {
+      const attempt = attemptOf(calls, { call, tool, kept, given: request.tool ?? tool })
+      const answer = await handler({ ...request, tool: attempt.tool })
+      const { refusal } = attempt
+      if (refusal === undefined) return answer
+      if (refusal.code !== 'still_pending')
+        return Object.assign(answer as object, {
+          status: 'error',
+          artifact: refusalFacts(refusal as NotExecuted),
+        })
+      const { thread_id, console_url } = refusal
+      interrupt({ countersign: { tool: call.name, thread_id, console_url } } as never)
+    }
+  }
+  return {
+    name: 'countersign',
+    stateSchema,
+    afterModel: afterModel as MiddlewareParts<Schema>['afterModel'],
+    wrapToolCall: wrapToolCall as MiddlewareParts<Schema>['wrapToolCall'],
+  }
+}
+
+/**
+ * The argument of `new Command(...)` that continues each pause of a graph. It approves nothing: the adapter asks the
+ * gateway, and a call that still waits pauses the graph again.
+ */
+export async function resumeAll(
+  graph: { getState(config: never): Promise<unknown> },
+  config: object,
+): Promise<{ resume: Record<string, true> }> {
+  const { tasks = [] } = (await graph.getState(config as never)) as {
+    readonly tasks?: readonly { readonly interrupts?: readonly { readonly id?: string }[] }[]
+  }
+  const ids = tasks.flatMap(({ interrupts = [] }) =>
+    interrupts.flatMap(({ id }) => (id === undefined ? [] : [id])),
+  )
+  return { resume: Object.fromEntries(ids.map((id) => [id, true as const])) }
+}
+
+/** A pause is no refusal. */
+const unlessWaiting =
+  (onNotExecuted: AdapterOptions['onNotExecuted']) =>
+  (refusal: NotExecuted, call: ToolCall): unknown =>
+    refusal.code === 'still_pending' ? undefined : onNotExecuted?.(refusal, call)
+
+interface Call {
+  readonly name: string
+  readonly id?: string
+  readonly args: unknown
+}
+
+interface Config {
+  readonly signal?: AbortSignal
+}
+
+interface Known {
+  readonly name: string
+  readonly schema?: unknown
+  readonly responseFormat?: unknown
+  readonly _call: (input: unknown, manager?: unknown, config?: Config) => unknown
+}
+
+interface State {
+  readonly messages?: readonly { readonly tool_calls?: readonly Call[] }[]
+  readonly countersign?: Readonly<Record<string, Kept | undefined>>
+}
+
+interface Runtime {
+  readonly configurable?: { readonly thread_id?: string }
+}
+
+interface Request {
+  readonly toolCall: Call
+  readonly tool?: Known
+  readonly state?: State
+}
+
+/** A refusal of the proposal, in the checkpoint. */
+type Refused = Pick<NotExecuted, 'code' | 'message' | 'thread_id'> & {
+  readonly console_url?: string | undefined
+}
+type Kept = Saved | Refused
+
+/** A tool that takes a string has `input` as its only argument, and the model sees the same argument. */
+function askedOf(
+  call: Call,
+  tool: Known,
+  {
+    made,
+    taskId,
+    signal,
+  }: { readonly made: unknown; readonly taskId: string; readonly signal?: AbortSignal | undefined },
+): Asked {
+  const isText = typeof made === 'string'
+  const input = isText ? { input: made } : (made ?? {})
+  const schema = isText || made === undefined ? undefined : tool.schema
+  return { taskId, tool: call.name, callId: call.id, raw: call.args, input, schema, signal }
+}
+
+interface Attempt {
+  readonly call: Call
+  readonly tool: Known
+  readonly kept: Kept | undefined
+  /** The tool that the framework is about to run. */
+  readonly given: Known
+}
+
+/** One run of a tool by the framework. The tool gets the approved value, not a second result of its schema. */
+function attemptOf(calls: ReturnType<typeof createCalls>, { call, tool, kept, given }: Attempt) {
+  const attempt: { tool: Known; refusal: Refused | undefined } = { tool: given, refusal: undefined }
+  const _call = async (second: unknown, manager?: unknown, config?: Config): Promise<unknown> => {
+    const outcome = await outcomeOf(second, manager, config)
+    attempt.refusal = outcome.kind === 'refused' ? outcome.refusal : undefined
     if (outcome.kind === 'stream') return outcome.stream
-    config?.signal?.throwIfAborted()
-    if (asked.callId === undefined || !isObject(config?.toolCall)) throw outcome.refusal
-    refusals.set(config.toolCall, outcome.refusal)
-    return answerOf(outcome.refusal, tool)
+    if (outcome.kind === 'value') return outcome.value
+    const { message } = outcome.refusal
+    return tool.responseFormat === 'content_and_artifact' ? [message, undefined] : message
   }
-  const invoking = async function (this: object, input: unknown, config?: Config): Promise<unknown> {
-    const own = ownCall(input, config)
-    const answer: unknown = await invoke.call(this, own.input, own.config)
-    const refusal = refusals.get(own.call)
-    // LangChain creates the message, whose class the adapter does not import
-    if (refusal !== undefined && isObject(answer))
-      Object.assign(answer, { status: 'error', artifact: refusalFacts(refusal) })
-    return answer
+  const outcomeOf = async (second: unknown, manager: unknown, config: Config | undefined) => {
+    if (kept === undefined)
+      return { kind: 'refused' as const, refusal: new ArgumentsChanged('the call was never proposed') }
+    if (!('handle' in kept)) return { kind: 'refused' as const, refusal: kept }
+    const asked = askedOf(call, tool, { made: second, taskId: '', signal: config?.signal })
+    const inputOf = (approved: { readonly input?: unknown }): unknown =>
+      typeof second === 'string' ? approved.input : approved
+    const run = async (approved: object): Promise<Given> =>
+      givenBy(await tool._call.call(given, inputOf(approved), manager, config))
+    return calls.run(asked, run, kept)
   }
-  const members = { _call: guarded, invoke: invoking, ...('func' in tool ? { func: guarded } : {}) }
-  return Object.create(tool, Object.getOwnPropertyDescriptors(members)) as Tool
+  const members = { _call, ...('func' in given ? { func: _call } : {}) }
+  attempt.tool = Object.create(given, Object.getOwnPropertyDescriptors(members)) as Known
+  return attempt
+}
+
+/** Interprets a result like LangChain: an object with `next` is a stream. */
+function givenBy(value: unknown): Given {
+  const streams = isAsyncIterable(value) && 'next' in value && typeof value.next === 'function'
+  return streams ? { kind: 'stream', stream: value } : { kind: 'value', value }
+}
+
+function checkTool(tool: LangChainTool): void {
+  const { name, _call, schema } = tool as unknown as Partial<Known> & { readonly name: string }
+  if (typeof _call !== 'function')
+    throw new TypeError(`${name} is no StructuredTool: the gateway cannot hold what it does`)
+  if (!isInvokedByLangChain(tool))
+    throw new TypeError(`${name} has an invoke of its own: the gateway cannot hold what that does`)
+  checkSchema(schema, name)
 }
 
 /**
@@ -67,55 +245,4 @@ function isInvokedByLangChain(tool: object): boolean {
   while (owner !== null && !Object.hasOwn(owner, 'invoke'))
     owner = Object.getPrototypeOf(owner) as object | null
   return owner !== null && Object.hasOwn(owner, 'lc_namespace')
-}
-
-interface Config {
-  readonly signal?: AbortSignal
-  /** The model's call, which LangChain stores here before parsing. */
-  readonly toolCall?: unknown
-}
-
-interface Known {
-  readonly _call?: (input: unknown, manager?: unknown, config?: Config) => unknown
-  readonly invoke: (input: unknown, config?: Config) => unknown
-  readonly responseFormat?: unknown
-}
-
-/** The payload. A tool that accepts a string has `input` as its only argument, and the model sees the same argument. */
-function shapeOf(input: unknown): { payload: unknown; inputOf: (approved: Payload) => unknown } {
-  if (input === undefined) return { payload: {}, inputOf: () => undefined }
-  if (typeof input === 'string') return { payload: { input }, inputOf: (approved) => approved['input'] }
-  return { payload: input, inputOf: (approved) => approved }
-}
-
-/** Interprets a result like LangChain: an object with `next` is a stream. */
-function given(value: unknown): Given {
-  const streams = isAsyncIterable(value) && 'next' in value && typeof value.next === 'function'
-  return streams ? { kind: 'stream', stream: value } : { kind: 'value', value }
-}
-
-function answerOf(refusal: NotExecuted, tool: LangChainTool): unknown {
-  const { responseFormat } = tool as unknown as Known
-  return responseFormat === 'content_and_artifact'
-    ? [refusal.message, refusalFacts(refusal)]
-    : refusal.message
-}
-
-function idOf(config: Config | undefined): string | undefined {
-  const call = config?.toolCall
-  return isObject(call) && 'id' in call && typeof call.id === 'string' ? call.id : undefined
-}
-
-/** A separate object for this call, which `_call` finds in its config, because the same call may be invoked twice. */
-function ownCall(input: unknown, config: Config | undefined) {
-  if (isObject(input) && 'type' in input && input.type === 'tool_call') {
-    const call = { ...input }
-    return { call, input: call, config }
-  }
-  const call = { ...(isObject(config?.toolCall) ? config.toolCall : undefined) }
-  return { call, input, config: isObject(config?.toolCall) ? { ...config, toolCall: call } : config }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }

@@ -2,15 +2,20 @@
  * `@countersign/sdk/openai-agents`: function tools of the OpenAI Agents SDK behind the gateway. This module does not
  * import that SDK.
  */
+import type { ToolSchema } from '../carrier.ts'
 import type { Gate } from '../gate.ts'
-import { type AdapterOptions, guardedCall, withMembers } from './guarded-call.ts'
+import { NotExecuted } from '../errors.ts'
+import {
+  type AdapterOptions,
+  type Asked,
+  checkSchema,
+  createCalls,
+  type Saved,
+  waits,
+  withMembers,
+} from './calls.ts'
 
-export type { AdapterOptions, ToolCall } from './guarded-call.ts'
-
-/** The schema type of Zod and others, whose output `execute` receives. */
-export interface StandardSchema<Output> {
-  readonly '~standard': { readonly types?: { readonly output: Output } | undefined }
-}
+export type { AdapterOptions, ToolCall } from './calls.ts'
 
 /** The members of the options of `tool()` that the adapter uses. */
 export interface FunctionToolOptions<Parameters, Input> {
@@ -28,41 +33,76 @@ export interface JsonSchema {
   readonly additionalProperties: boolean
 }
 
+export interface AgentsOptions extends AdapterOptions {
+  /** The conversation, or a function of the run's context that returns it. */
+  readonly taskId: string | ((context: never) => string)
+}
+
 /**
- * Returns the options for `tool()` whose `execute` runs under `gate.guard`. `execute` receives a frozen copy of the
- * approved payload, which is the input as parsed by the SDK. The gateway's name for the tool is `name` followed by the
- * tool's unchanged `prefix`. A refusal reaches the model as the tool's output.
+ * Returns the options for `tool()`. `needsApproval` proposes the call, keeps its handle in the run's context, which
+ * `RunState` saves, and interrupts the run while the call is held. `execute` redeems the proof of the approved call.
+ * The gateway's name for the tool is `prefix` followed by `name`. A refusal reaches the model as the tool's output.
  *
- * @throws TypeError for options without `execute`, such as a tool at the provider or a finished tool, which would parse
- * the approved payload again
+ * @throws TypeError for a finished tool, which would parse the approved payload again; for a schema whose values no
+ * payload can hold
  */
 export function guardTool<Input, Options extends object>(
   gate: Gate,
-  tool: Options & FunctionToolOptions<StandardSchema<Input>, Input>,
-  options?: AdapterOptions,
+  tool: Options & FunctionToolOptions<ToolSchema<Input>, Input>,
+  options: AgentsOptions,
 ): Options
 export function guardTool<Options extends FunctionToolOptions<JsonSchema, unknown>>(
   gate: Gate,
   tool: Options,
-  options?: AdapterOptions,
+  options: AgentsOptions,
 ): Options
 export function guardTool<Options extends { readonly name?: string | undefined }>(
   gate: Gate,
   tool: Options,
-  options: AdapterOptions = {},
+  options: AgentsOptions,
 ): Options {
-  const { execute, outputSchema } = tool as Known
+  const { execute, outputSchema, parameters: schema, needsApproval } = tool as Known
   if (typeof execute !== 'function')
     throw new TypeError('guardTool takes what is given to tool(), not a tool: tool(guardTool(gate, { ... }))')
   const name = tool.name ?? execute.name
   if (name === '') throw new TypeError('the tool has no name')
-  const guarded = async (input: unknown, context?: unknown, details?: Details): Promise<unknown> => {
-    const asked = { tool: name, callId: details?.toolCall?.callId, input, signal: details?.signal }
+  checkSchema(schema, name)
+  const { taskId, ...others } = options
+  const calls = createCalls(gate, others)
+  const about = (context: Context | undefined, call: Pick<Asked, 'callId' | 'input' | 'signal'>): Asked => ({
+    ...call,
+    raw: call.input,
+    tool: name,
+    schema,
+    taskId: typeof taskId === 'string' ? taskId : taskId(context as never),
+  })
+  const asksItself = async (...args: [Context, unknown, string | undefined]): Promise<boolean> =>
+    Boolean(typeof needsApproval === 'function' ? await needsApproval(...args) : needsApproval)
+  const needs = async (context: Context, input: unknown, callId?: string): Promise<boolean> => {
+    const own = await asksItself(context, input, callId)
+    const known = callId === undefined ? undefined : savedIn(context)[callId]
+    // made once: the run after the approval may ask again
+    if (callId === undefined || known !== undefined) return own || known !== undefined
+    try {
+      const asked = about(context, { callId, input })
+      const saved = await calls.propose(asked)
+      savedIn(context)[callId] = own ? { ...saved, own } : saved
+      return own || saved.handle.status === 'pending_review'
+    } catch (error) {
+      // `execute` proposes the call again, and the model reads the refusal
+      if (error instanceof NotExecuted) return own
+      throw error
+    }
+  }
+  const guarded = async (input: unknown, context?: Context, details?: Details): Promise<unknown> => {
+    const callId = details?.toolCall?.callId
+    const asked = about(context, { callId, input, signal: details?.signal })
+    const saved = callId === undefined || context === undefined ? undefined : savedIn(context)[callId]
     const run = async (approved: unknown) => {
       const value = await execute.call(tool, approved, context, details)
       return { kind: 'value', value } as const
     }
-    const outcome = await guardedCall(gate, asked, run, options)
+    const outcome = await calls.run(asked, run, saved)
     if (outcome.kind === 'value') return outcome.value
     if (outcome.kind === 'stream') return outcome.stream
     // plain text would not match the promised output type; the tool's own errorFunction can build a valid output
@@ -71,7 +111,48 @@ export function guardTool<Options extends { readonly name?: string | undefined }
   }
   // tool() names a nameless tool after its function
   Object.defineProperty(guarded, 'name', { value: execute.name })
-  return withMembers<Options>(tool, { execute: guarded })
+  const members = { execute: guarded, ...(options.maxWaitMs === undefined && { needsApproval: needs }) }
+  return withMembers<Options>(tool, members)
+}
+
+const MEMBER = 'countersign'
+
+/** The calls in the run's context. `RunState` saves the context. */
+function savedIn(context: Context): Record<string, Saved> {
+  const own = (context.context ??= {}) as Record<string, Record<string, Saved> | undefined>
+  return (own[MEMBER] ??= {})
+}
+
+/** An interrupted run, as `RunState` has it. */
+export interface InterruptedRun<Item> {
+  readonly _context: object
+  getInterruptions(): readonly Item[]
+  approve(item: Item): void
+}
+
+/**
+ * Releases the decided calls of an interrupted run, and leaves the others interrupted. It approves nothing: `execute`
+ * asks the gateway.
+ *
+ * @returns the number of released calls
+ */
+export async function settle<Item extends { readonly rawItem: object }>(
+  gate: Gate,
+  state: InterruptedRun<Item>,
+): Promise<number> {
+  const known = savedIn(state._context as Context)
+  let released = 0
+  for (const item of state.getInterruptions()) {
+    const saved = known[(item.rawItem as { readonly callId?: string }).callId ?? '']
+    if (saved === undefined || saved.own || (await waits(gate, saved.handle))) continue
+    state.approve(item)
+    released++
+  }
+  return released
+}
+
+interface Context {
+  context?: unknown
 }
 
 /** The SDK's details about a call. */
@@ -81,6 +162,8 @@ interface Details {
 }
 
 interface Known {
-  readonly execute?: (input: unknown, context?: unknown, details?: Details) => unknown
+  readonly execute?: (input: unknown, context?: Context, details?: Details) => unknown
   readonly outputSchema?: unknown
+  readonly parameters?: unknown
+  readonly needsApproval?: boolean | ((context: Context, input: unknown, callId?: string) => unknown)
 }
