@@ -1,9 +1,10 @@
 /*
  * A quarter of a year in minutes: a gateway with a moved clock, so that retention is at work. 90 % of the calls are
  * allowed, 8 % are held, approved, collected and redeemed, and 2 % are rejected. Each row shows the store after a
- * window of ten days. The log is published as tiles each day, and leaves the store. Threads, disclosures and the history
- * of tasks end. From day 50 on, when all of these times have passed once, bytes, memory and time to ready stay within
- * 10 %: otherwise the program exits with 1. One entry for 256 records, and a checkpoint a day, stay.
+ * window of ten days. Each day, the log is published as tiles, and its old records leave the store. Threads,
+ * disclosures and the history of tasks end. All of these times have passed once on day 50. From then on, bytes, memory
+ * and time to ready stay within 10 %: otherwise the program exits with 1. One entry for 256 records, and a checkpoint a
+ * day, stay.
  *
  * npm run build && node bench/lifecycle.mjs [calls] [embedded|redis]
  */
@@ -36,7 +37,9 @@ const directory = mkdtempSync(join(tmpdir(), 'countersign-bench-'))
 const clock = movedClock(Date.UTC(2027, 0, 1))
 const store = { data: join(directory, 'data'), redis: redis?.url, clock }
 const tiles = join(directory, 'tiles')
-const policies = plainPolicies({ retention: '{ threads: 8d, disclosures: 8d, log_in_store: 1d, tasks: 31d }' })
+const policies = plainPolicies({
+  retention: '{ threads: 8d, disclosures: 8d, log_in_store: 1d, tasks: 31d }',
+})
 const start = () => startMoved({ policies, ...store })
 
 async function one(app, people, i) {

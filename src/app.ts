@@ -7,7 +7,7 @@ import { hostInUrl, listenAddress } from './app/listen-address.ts'
 import { type Channel, createChannel, depsOf, commitIds, randomSource } from './app/deps.ts'
 import { startCheckpoints } from './app/evidence.ts'
 import { type BundleLoaders, loaderOf, noteLoads, noteWithdrawal } from './app/policies.ts'
-import { type Reports, startReports } from './app/reports.ts'
+import type { Reports } from './app/reports.ts'
 import type { Snapshot } from './policy/language/snapshot.ts'
 import { type Sizes, startSizes } from './app/sizes.ts'
 import { siteOfServer, warnOfSite } from './app/site.ts'
@@ -15,9 +15,9 @@ import { serverOf } from './app/server.ts'
 import { openExpectedStore } from './app/store.ts'
 import { openPlaces, type Places, tilesAddressOf } from './app/places.ts'
 import { startTiles, tilesOf, type TilesWriter } from './app/tiles.ts'
-import { startTilesWatch, type TilesWatch } from './app/tiles-watch.ts'
+import { startWatches, type TilesWatch } from './app/tiles-watch.ts'
 import { tracingOf } from './app/tracing.ts'
-import { type EarlierRecords, storeOfWholeLog } from './app/whole-log.ts'
+import { storeOfWholeLog } from './app/whole-log.ts'
 import { startWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
 import { section } from './settings/section.ts'
 import type { Config } from './settings/settings.ts'
@@ -36,6 +36,7 @@ import { type FeedOptions, type LoadReport, openPolicyFeed, type PolicyFeed } fr
 import type { Store } from './store/store.ts'
 import { listenForOperators, type MetricsListener } from './telemetry/metrics-listener.ts'
 import { logEvidence } from './telemetry/log/log.ts'
+import type { Traffic } from './telemetry/count/gauges.ts'
 import type { Metrics, MetricSources } from './telemetry/count/metrics.ts'
 import { timerNotes } from './telemetry/log/timer-log.ts'
 import { noteEvidence, type Tracing } from './telemetry/tracing/tracing.ts'
@@ -190,10 +191,9 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     threadUrl: (thread) => threadUrl(site(), thread),
     observe: (observation) => channel.publish(observation),
   })
-  const { tilesWatch, reports } = startWatches(deps, config, { ...adapters, own, parts, tiles: whole.tiles })
+  const { tilesWatch, reports } = startWatches(deps, whole.tiles, { own, config, parts, ...adapters })
   const { watch } = reports
-  const isBusy = (): boolean => Object.values(server.traffic().waiting).some((calls) => calls > 0)
-  const evidence = startLog(deps, parts, { identity: own.log, watch, isBusy, ...adapters })
+  const evidence = startLog(deps, parts, { identity: own.log, watch, traffic: asked.traffic, ...adapters })
   const webhooks = startWebhooks(deps, config, { settings: parts.webhooks, metrics, log, tracing })
   subscribe(channel, { ...evidence, reports, log })
   const { server, health } = serverOf(config, {
@@ -221,26 +221,6 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   return { ...adapters, deps, metrics, server, health, site, ...jobs }
 }
 
-/** Starts the look at tiles, and the reports of this instance, which have its results. */
-function startWatches(
-  deps: Deps,
-  config: Config,
-  of: { own: OwnSecrets; store: Store; tiles: EarlierRecords; parts: AppParts },
-): Pick<Gateway, 'reports' | 'tilesWatch'> {
-  const { log, reportEveryMs: everyMs } = of.parts
-  const tilesWatch = startTilesWatch(deps, of.tiles, { log, everyMs })
-  const reports = startReports(deps, {
-    tiles: () => ({ unreadable: tilesWatch.trouble(), loss: tilesWatch.loss() }),
-    identity: of.own.log,
-    store: of.store,
-    refresh: () => of.own.adminKeys.refresh(),
-    log,
-    rolloutMs: config.policyRollout,
-    everyMs,
-  })
-  return { tilesWatch, reports }
-}
-
 /** Starts the signer of evidence, and the writer of its tiles. */
 function startLog(
   deps: Deps,
@@ -248,11 +228,12 @@ function startLog(
   {
     places,
     ...of
-  }: { identity: LogIdentity; watch: LossWatch; isBusy: () => boolean; places: Places | undefined },
+  }: { identity: LogIdentity; watch: LossWatch; traffic: () => Traffic; places: Places | undefined },
 ): Pick<Gateway, 'checkpointer' | 'tiles'> {
+  const isBusy = (): boolean => Object.values(of.traffic().waiting).some((calls) => calls > 0)
   return {
     checkpointer: startCheckpoints(deps, of.identity, { log, watch: of.watch, everyMs: checkpointEveryMs }),
-    tiles: startTiles(deps, places, { ...of, log, everyMs: tilesEveryMs }),
+    tiles: startTiles(deps, places, { ...of, isBusy, log, everyMs: tilesEveryMs }),
   }
 }
 

@@ -245,7 +245,7 @@ export const wrong: number = gate.client.poll({ thread_id: 'x' })
         around: COMMON + CONTEXTS[path],
       })),
     )
-    expect(blocks).toHaveLength(11)
+    expect(blocks).toHaveLength(12)
     installFrameworks(join(directory, 'node_modules'))
     const names = blocks.map(({ block, around }, number) => {
       const imports = block.match(/^import .*$/gm)?.join('\n') ?? ''
@@ -276,7 +276,7 @@ declare const execute: (input: { to: string }) => Promise<string>
 `
 const STATE = `
 declare const save: (text: string) => Promise<void>
-declare const load: () => Promise<string>
+declare const load: (thread_id?: string) => Promise<string>
 `
 /** The pages with examples, and the names that the examples use. */
 const CONTEXTS: Readonly<Record<string, string>> = {
@@ -291,6 +291,7 @@ declare const rawBody: Uint8Array
 `,
   'docs/javascript/README.md': `${STATE}
 declare const refund: (order: unknown) => Promise<string>
+declare const webhookSecret: string
 `,
   'docs/javascript/values.md': '',
   'docs/javascript/ai-sdk.md': `${SCHEMA}

@@ -5,6 +5,10 @@ import { ALL } from '../gateway/core/expiry-index.ts'
 import { type InstanceRecord, read, SYSTEM } from '../gateway/core/records.ts'
 import { listTenants } from '../gateway/core/tenants.ts'
 import { WIDTH } from '../tiles/layout.ts'
+import type { OwnSecrets } from '../gateway/jobs/own-secrets.ts'
+import type { Config } from '../settings/settings.ts'
+import type { Store } from '../store/store.ts'
+import { type Reports, startReports } from './reports.ts'
 import { saysTrouble } from './outage-log.ts'
 import type { EarlierRecords, Unreadable } from './whole-log.ts'
 
@@ -26,7 +30,34 @@ const EVERY_MS = 5_000
 const MEANWHILE =
   'exports, pages of old calls and erasures of old data answer 503, and nothing more leaves the store; decisions continue (docs/how-to/lost-tiles.md)'
 
-export function startTilesWatch(
+export interface WatchParts {
+  readonly own: OwnSecrets
+  /** The store itself. */
+  readonly store: Store
+  readonly config: Pick<Config, 'policyRollout'>
+  readonly parts: { readonly log: Logger; readonly reportEveryMs?: number }
+}
+
+/** Starts the look at tiles, and the reports of this instance, which have its results. */
+export function startWatches(
+  deps: Deps,
+  tiles: EarlierRecords,
+  { own, store, config, parts: { log, reportEveryMs: everyMs } }: WatchParts,
+): { readonly reports: Reports; readonly tilesWatch: TilesWatch } {
+  const tilesWatch = startTilesWatch(deps, tiles, { log, everyMs })
+  const reports = startReports(deps, {
+    tiles: () => ({ unreadable: tilesWatch.trouble(), loss: tilesWatch.loss() }),
+    identity: own.log,
+    store,
+    refresh: () => own.adminKeys.refresh(),
+    log,
+    rolloutMs: config.policyRollout,
+    everyMs,
+  })
+  return { reports, tilesWatch }
+}
+
+function startTilesWatch(
   deps: Deps,
   tiles: EarlierRecords,
   { log, everyMs = EVERY_MS }: { readonly log: Logger; readonly everyMs: number | undefined },

@@ -2,6 +2,7 @@
 import { Type, type TSchema } from 'typebox'
 import * as admin from './admin.ts'
 import * as agent from './agent.ts'
+import * as agentList from './agent-list.ts'
 import * as checkpoint from './checkpoint.ts'
 import * as display from './display.ts'
 import * as precedents from './precedents.ts'
@@ -44,6 +45,7 @@ const WHOLE = JSON.parse(
     ...schemasOf(erasure),
     ...schemasOf(freeze),
     ...schemasOf(legalHold),
+    ...schemasOf(agentList),
     ...schemasOf(checkpoint),
     ...schemasOf(admin),
     Problem,

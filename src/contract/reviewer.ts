@@ -1,7 +1,6 @@
 /** The review API on the wire (docs/review-api.md). Loaded only to generate schemas/openapi.json. */
 import { Type, type Static } from 'typebox'
 import { ActionHash, DecisionStatus, RiskLevel } from './agent.ts'
-import { FreezeView } from './freeze.ts'
 import { HeadingView } from './heading.ts'
 import { CAN_VOTE } from './can-vote.ts'
 import { Raised } from './raised.ts'
@@ -393,22 +392,3 @@ export const ThreadChange = Type.Object({
   thread: ThreadSummary,
 })
 export type ThreadChange = Static<typeof ThreadChange>
-
-export const AgentView = Type.Object({
-  id: Type.String(),
-  owners: Type.Array(Type.Object({ reviewer: Type.String(), name: Type.Optional(Type.String()) })),
-  tools: Type.Array(Type.String(), { description: 'Tools that it may use, as globs.' }),
-  signed_approvals: Type.Boolean(),
-  prevent_self_review: Type.Boolean(),
-  token_ttl_ms: Type.Integer(),
-  rate: Type.Optional(Type.Object({ calls: Type.Integer(), within_ms: Type.Integer() })),
-  key_issued_at: Type.Optional(Instant),
-})
-export type AgentView = Static<typeof AgentView>
-
-export const AgentList = Type.Object({
-  agents: Type.Array(AgentView),
-  freezes: Type.Array(FreezeView, { description: 'Freezes in force.' }),
-  legal_holds: Type.Array(LegalHoldView, { description: 'Legal holds in force.' }),
-})
-export type AgentList = Static<typeof AgentList>

@@ -10,7 +10,7 @@ import type { Config } from '../../src/settings/config.ts'
 import { SETTINGS } from '../../src/settings/settings.ts'
 import { WIDTH } from '../../src/tiles/layout.ts'
 import { runCli } from '../cli/run.ts'
-import { edited, held, HOUR, MINUTE, openWorld, until, type World } from '../gateway-fixture.ts'
+import { ADMIN_KEY, edited, held, HOUR, MINUTE, openWorld, until, type World } from '../gateway-fixture.ts'
 import { Places } from '../store/places.ts'
 
 /** One of two record files that left the store is gone for good. */
@@ -83,8 +83,21 @@ describe.each(['embedded', 'redis'] as const)('a loss of tiles, on the %s store,
     rmSync(file)
     await world.restart()
     await until(async () => (await answered(2 * WIDTH + 1)).lost.length === 1)
-    const accepted = await ask({ before: 2 * WIDTH + 1 })
-    expect(accepted.body.lost).toEqual([{ from: 1, to: WIDTH, until: expect.any(String) as string }])
+    const args = ['--tenant', 'acme', '--before', '513', '--reason', 'a fire', '--url', world.url]
+    const env = { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY }
+    // without a terminal, it asks in vain
+    const unasked = await runCli(['evidence', 'accept-loss', ...args], { cwd: tiles, env })
+    expect([unasked.code, unasked.err]).toEqual([
+      1,
+      expect.stringMatching(
+        /^no gateway can read records 1 to 256 \(until 20[^)]+\) of acme.*nothing was changed/s,
+      ),
+    ])
+    const accepted = await runCli(['evidence', 'accept-loss', ...args, '--yes'], { cwd: tiles, env })
+    expect([accepted.code, accepted.out]).toEqual([
+      0,
+      expect.stringMatching(/^evidence of acme says now that records 1 to 256 \(until 20\S+\) are lost$/m),
+    ])
     expect((await ask({ before: 2 * WIDTH + 1 })).body.code).toBe('not_lost')
 
     const erased = await world.admin('POST', 'erasures', {
@@ -107,8 +120,8 @@ describe.each(['embedded', 'redis'] as const)('a loss of tiles, on the %s store,
     const note = list.checkpoints.find((one) => one.size <= size)?.note ?? ''
     writeFileSync(kept ?? '', note)
     const said = /Records 1 to 256 are lost, as admin accepted at 20\S+: a fire/
-    for (const args of [[join(tiles, 'acme')], [exported ?? '', '--checkpoint', kept ?? '']]) {
-      const { code, out } = await runCli(['evidence', 'verify', ...args, '--key', key ?? ''], { cwd: tiles })
+    for (const given of [[join(tiles, 'acme')], [exported ?? '', '--checkpoint', kept ?? '']]) {
+      const { code, out } = await runCli(['evidence', 'verify', ...given, '--key', key ?? ''], { cwd: tiles })
       expect([code, out]).toEqual([0, expect.stringMatching(said)])
     }
     // another file is missing, which no administrator accepted

@@ -310,13 +310,14 @@ async function ready(page: Page, press: (key: string) => Promise<void>): Promise
         const { top, bottom } = part.getBoundingClientRect()
         return pane !== undefined && top >= pane.top && bottom <= pane.bottom
       }
-      if (document.querySelector('.reveal button:not([aria-disabled=true])')) return 'v'
+      const hides = document.querySelector('.reveal button:not([aria-disabled=true])') !== null
       // as long as parts on the screen are being looked at, a reviewer waits
-      for (let looks = 0; looks < 12 && !isReady(); looks++) {
+      for (let looks = 0; looks < 15 && !isReady(); looks++) {
         await new Promise((later) => setTimeout(later, 100))
         const unseen = [...document.querySelectorAll('.part:has(> .seen.not)')]
-        if (unseen.length === 0 || unseen.some(shown)) looks = Math.min(looks, 2)
+        if (!hides && (unseen.length === 0 || unseen.some(shown))) looks = Math.min(looks, 2)
       }
+      if (hides) return 'v'
       return isReady() ? 'ready' : 'a'
     })
     if (next === 'ready') return

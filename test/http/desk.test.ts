@@ -2,13 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
-import type {
-  AgentList,
-  Revealed,
-  TextWarning,
-  ThreadCounts,
-  ThreadView,
-} from '../../src/contract/reviewer.ts'
+import type { AgentList } from '../../src/contract/agent-list.ts'
+import type { Revealed, TextWarning, ThreadCounts, ThreadView } from '../../src/contract/reviewer.ts'
 import { digestOf } from '../../src/domain/digest.ts'
 import { INDEX } from '../../src/gateway/core/indexes.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'

@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { LegalHoldAdded, LegalHoldList } from '../../src/contract/legal-hold.ts'
 import { LIMITS } from '../../src/contract/limits.ts'
-import type { AgentList, ThreadList } from '../../src/contract/reviewer.ts'
+import type { AgentList } from '../../src/contract/agent-list.ts'
+import type { ThreadList } from '../../src/contract/reviewer.ts'
 import { addLegalHold, removeLegalHold } from '../../src/gateway/admin/legal-hold.ts'
 import { legalHoldsNow } from '../../src/gateway/core/legal-holds.ts'
 import {

@@ -200,6 +200,13 @@ describe('a handle', () => {
     }
   })
 
+  it('withdraws the call when beforeProof fails, and redeems nothing', async () => {
+    const { gate, asked, withdrawn } = gateBefore({})
+    const beforeProof = () => Promise.reject(new Error('the file changed'))
+    const error = await refusal(gate.guard('pay', {}, () => 'ran', { beforeProof }))
+    expect([error.code, withdrawn.length, asked.includes('validate')]).toEqual(['aborted', 1, false])
+  })
+
   it('withdraws the call when onPending fails', async () => {
     const { gate, withdrawn } = gateBefore({})
     const onPending = () => Promise.reject(new Error('no screen'))

@@ -1,5 +1,6 @@
 import { canonicalJson } from './canonical-json.ts'
-import { ArgumentsChanged, messageOf } from './errors.ts'
+import { ArgumentsChanged } from './errors.ts'
+import { messageOf } from './refusal.ts'
 import type { Payload } from './types.ts'
 import { toPayload } from './values.ts'
 

@@ -1,7 +1,8 @@
 import { deadlineOf } from './abort.ts'
 import { carrierOf, requireEqual } from './carrier.ts'
 import { baseOf, type Client, createClient } from './client.ts'
-import { type Code, NotExecuted, withDetails } from './errors.ts'
+import { type Code, NotExecuted } from './errors.ts'
+import { withDetails } from './refusal.ts'
 import {
   asNotExecuted,
   type AuthorizedCall,
@@ -129,7 +130,7 @@ async function ended(
   const handle = WAITING.includes(error.code) ? openHandle(call, thread_id) : undefined
   withDetails(error, { thread_id, console_url: core.pageOf({ thread_id }), handle })
   const isLeft = error.code === 'still_pending' && call.signal?.aborted && graceSeconds < Infinity
-  if (isLeft || error.code === 'aborted')
+  if (isLeft || call.at.isOver || error.code === 'aborted')
     await giveUp(core.client, call.answers, thread_id, isLeft ? { graceSeconds } : undefined)
   throw error
 }

@@ -2,15 +2,16 @@ import { actionHash, type Which } from './canonical-json.ts'
 import { type Carrier, requireEqual } from './carrier.ts'
 import type { Client } from './client.ts'
 import {
+  Aborted,
   ChangesRequested,
   GatewayUnavailable,
   InvalidPayload,
-  messageOf,
   NotExecuted,
   StillPending,
   UnexpectedAnswer,
   UnknownTool,
 } from './errors.ts'
+import { messageOf } from './refusal.ts'
 import { type Handle, sized } from './handle.ts'
 import type { UsedAllows } from './idempotency.ts'
 import type { Claims, GuardOptions } from './options.ts'
@@ -43,8 +44,8 @@ export interface Call {
   readonly unsignedApprovals: boolean
   /** The wait ends before this time of `performance.now()`. */
   readonly latest: number
-  /** The last step of the call, for the handle of its refusal. */
-  readonly at: { step?: Step }
+  /** The last step of the call, for the handle of its refusal. A call that is over is withdrawn. */
+  readonly at: { step?: Step; isOver?: true }
 }
 
 /** An immutable action and the hash that was submitted for it. */
@@ -102,11 +103,23 @@ export async function permitted(call: Call, first: Step): Promise<AuthorizedCall
   checkAborted(contextOf(call, decision))
   requireEqual(call.carrier, action.value, action.payload, decision.thread_id)
   if (decision.status === 'approved') {
-    await call.beforeProof?.(action.value as Payload)
+    await checkBeforeProof(call, action)
     checkAborted(contextOf(call, decision))
     await redeem(call, action, decision)
   }
   return { action, thread_id: decision.thread_id }
+}
+
+/** @throws NotExecuted when the caller's last check fails */
+async function checkBeforeProof({ at, beforeProof }: Call, { value }: Own): Promise<void> {
+  try {
+    await beforeProof?.(value as Payload)
+  } catch (cause) {
+    at.isOver = true
+    throw cause instanceof NotExecuted
+      ? cause
+      : new Aborted(`beforeProof failed: ${messageOf(cause)}`, { cause })
+  }
 }
 
 /**

@@ -1,27 +1,6 @@
 export { actionHash, canonicalJson, frozenCopy, sha256 } from './canonical-json.ts'
 export { type CallOptions, type Client, createClient, type WithdrawOptions } from './client.ts'
-export {
-  Aborted,
-  ArgumentsChanged,
-  ChangesRequested,
-  type Code,
-  type Complaint,
-  CountersignError,
-  Expired,
-  GatewayRefused,
-  GatewayUnavailable,
-  GatewayUntrusted,
-  InvalidPayload,
-  NoProof,
-  NotExecuted,
-  OutcomeUnknown,
-  ProofRefused,
-  Rejected,
-  StillPending,
-  UnexpectedAnswer,
-  UnknownTool,
-  Withdrawn,
-} from './errors.ts'
+export * from './errors.ts'
 export { createGate, type Gate, type Guard } from './gate.ts'
 export type { Handle } from './handle.ts'
 export type {

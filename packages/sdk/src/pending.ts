@@ -1,5 +1,6 @@
 import { onAbort } from './abort.ts'
-import { Aborted, messageOf, type NotExecuted } from './errors.ts'
+import { Aborted, type NotExecuted } from './errors.ts'
+import { messageOf } from './refusal.ts'
 import type { Decision } from './types.ts'
 
 /** A running execution of the caller's `onPending`. */

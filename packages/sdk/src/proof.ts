@@ -1,7 +1,6 @@
 import {
   ChangesRequested,
   Expired,
-  messageOf,
   NoProof,
   NotExecuted,
   OutcomeUnknown,
@@ -10,6 +9,7 @@ import {
   UnexpectedAnswer,
   Withdrawn,
 } from './errors.ts'
+import { messageOf } from './refusal.ts'
 import type { Action, Call } from './flow.ts'
 import { type RetryContext, withRetry } from './retry.ts'
 import type { Decision } from './types.ts'

@@ -6,11 +6,11 @@ import {
   GatewayUnavailable,
   GatewayUntrusted,
   InvalidPayload,
-  messageOf,
   type NotExecuted,
   StillPending,
   UnexpectedAnswer,
 } from './errors.ts'
+import { messageOf } from './refusal.ts'
 
 const TRIES = 4
 /** Retried statuses. Proxies answer 502 and 504 while an instance starts or ends. */

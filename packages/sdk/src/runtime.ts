@@ -3,7 +3,7 @@ import { canonicalJson, sha256 } from './canonical-json.ts'
 import type { Json } from './types.ts'
 
 export { onAbort } from './abort.ts'
-export { isUndecided, messageOf, refusalFacts, refusalText } from './errors.ts'
+export { isUndecided, messageOf, refusalFacts, refusalText } from './refusal.ts'
 export { orAborted, type RetryContext, withRetry } from './retry.ts'
 export { leaveWaiting, withdrawLeft } from './withdraw.ts'
 

@@ -1,5 +1,6 @@
 import { canonicalJson, frozenCopy, pointerStep } from './canonical-json.ts'
-import { InvalidPayload, messageOf } from './errors.ts'
+import { InvalidPayload } from './errors.ts'
+import { messageOf } from './refusal.ts'
 import type { Json, Payload } from './types.ts'
 
 type Convert = (value: unknown, pointer: string) => Json

@@ -1,5 +1,5 @@
 import type { FreezeView } from '../../contract/freeze.ts'
-import type { AgentList, AgentView } from '../../contract/reviewer.ts'
+import type { AgentList, AgentView } from '../../contract/agent-list.ts'
 import { useSignal } from '@preact/signals'
 import { isAdmin } from '../session/session.ts'
 import { Heading, startReading } from '../shell/heading.tsx'

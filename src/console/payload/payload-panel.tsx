@@ -27,42 +27,8 @@ export function PayloadPanel({ thread, revision }: PayloadProps) {
   const shown = thread.revealed.value[revision.number] !== undefined
   const tree = treeOf(payload, shown ? [] : revision.masked)
   const text = canonicalText(tree)
-  const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(text)
-    announce('Copied')
-  }
   return (
-    <Panel
-      title="What runs"
-      kind="payload"
-      note={
-        <span class="tools">
-          <button
-            class="small"
-            aria-pressed={exact.value}
-            onClick={() => {
-              exact.value = !exact.value
-            }}
-          >
-            Exact text
-          </button>
-          {exact.value && text.search(FOREIGN) !== -1 && (
-            <button
-              class="small"
-              aria-pressed={spells.value}
-              onClick={() => {
-                spells.value = !spells.value
-              }}
-            >
-              Code points
-            </button>
-          )}
-          <button class="small" onClick={() => void copy()}>
-            Copy
-          </button>
-        </span>
-      }
-    >
+    <Panel title="What runs" kind="payload" note={<Tools exact={exact} spells={spells} text={text} />}>
       {exact.value ? (
         <Part name="exact text">
           <pre>
@@ -77,17 +43,62 @@ export function PayloadPanel({ thread, revision }: PayloadProps) {
           <PayloadTree node={tree} />
         </Part>
       )}
-      {hidden > 0 && (
-        <p class="reveal">
-          <button aria-disabled={shown} onClick={() => void (shown || reveal(thread, revision.number))}>
-            {shown ? 'Revealed' : 'Reveal'} {hidden} hidden {hidden === 1 ? 'value' : 'values'}
-            {!shown && <kbd aria-hidden="true">v</kbd>}
-          </button>
-          <span class="quiet">The gateway records that you looked.</span>
-        </p>
-      )}
+      {hidden > 0 && <Reveal thread={thread} revision={revision} shown={shown} />}
       {revision.payload_digest !== undefined && <Digest of={revision.payload_digest} />}
     </Panel>
+  )
+}
+
+function Reveal({ thread, revision, shown }: PayloadProps & { readonly shown: boolean }) {
+  const hidden = revision.masked.length
+  return (
+    <p class="reveal">
+      <button aria-disabled={shown} onClick={() => void (shown || reveal(thread, revision.number))}>
+        {shown ? 'Revealed' : 'Reveal'} {hidden} hidden {hidden === 1 ? 'value' : 'values'}
+        {!shown && <kbd aria-hidden="true">v</kbd>}
+      </button>
+      <span class="quiet">The gateway records that you looked.</span>
+    </p>
+  )
+}
+
+interface ToolsProps {
+  readonly exact: { value: boolean }
+  readonly spells: { value: boolean }
+  readonly text: string
+}
+
+function Tools({ exact, spells, text }: ToolsProps) {
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(text)
+    announce('Copied')
+  }
+  return (
+    <span class="tools">
+      <button
+        class="small"
+        aria-pressed={exact.value}
+        onClick={() => {
+          exact.value = !exact.value
+        }}
+      >
+        Exact text
+      </button>
+      {exact.value && text.search(FOREIGN) !== -1 && (
+        <button
+          class="small"
+          aria-pressed={spells.value}
+          onClick={() => {
+            spells.value = !spells.value
+          }}
+        >
+          Code points
+        </button>
+      )}
+      <button class="small" onClick={() => void copy()}>
+        Copy
+      </button>
+    </span>
   )
 }
 

@@ -152,12 +152,12 @@ export function createParts(isNeeded: (name: string) => boolean = () => true) {
       }
       return ready.value
     },
-    /** Shows parts whose content changed, from the first of them. They were not seen yet. */
+    /** Parts whose content changed were not seen yet. Shows them, unless a part before them was not seen either. */
     showAgain: (names: readonly string[]): void => {
       looks.forgetThese(names)
       // after they are drawn
       setTimeout(() => {
-        if (unseen().some(isAway)) leadTo(names.find((name) => missing.value.includes(name)))
+        if (names.includes(missing.value[0] ?? '') && unseen().some(isAway)) leadTo()
       })
     },
     /** Looks at the page until the returned act is called. */
@@ -165,19 +165,21 @@ export function createParts(isNeeded: (name: string) => boolean = () => true) {
       const timer = setInterval(() => look(performance.now()), LOOK_EVERY_MS)
       return () => clearInterval(timer)
     },
-    /** Adds a part by its names. Returns the acts that hinder it and that remove it. */
-    add: (names: readonly string[], element: HTMLElement) => {
-      const part = { names, element, coverage: createCoverage(), hindrances: new Set<Hindrance>() }
-      parts.value = inOrder([...parts.value, part])
-      return {
-        hinder: (hindrance: Hindrance) => {
-          part.hindrances.add(hindrance)
-          return () => part.hindrances.delete(hindrance)
-        },
-        remove: () => {
-          parts.value = parts.value.filter((one) => one !== part)
-        },
-      }
+    add: adderTo(parts),
+  }
+}
+
+/** Adds a part by its names. Returns the acts that hinder it and that remove it. */
+const adderTo = (parts: { value: readonly Part[] }) => (names: readonly string[], element: HTMLElement) => {
+  const part = { names, element, coverage: createCoverage(), hindrances: new Set<Hindrance>() }
+  parts.value = inOrder([...parts.value, part])
+  return {
+    hinder: (hindrance: Hindrance) => {
+      part.hindrances.add(hindrance)
+      return () => part.hindrances.delete(hindrance)
+    },
+    remove: () => {
+      parts.value = parts.value.filter((one) => one !== part)
     },
   }
 }

@@ -1,13 +1,10 @@
 import type { ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
-import type { HeadingView } from '../../contract/heading.ts'
-import type { Because } from '../../contract/reasons.ts'
-import { AgentText } from '../text/agent-text.tsx'
-import { Marked } from '../text/marked.tsx'
-import { becauseName, formattedIn, isWhole, placeName, STATES } from '../text/because-text.ts'
+import { becauseName, isWhole } from '../text/because-text.ts'
 import { hashOf } from '../route/route.ts'
 import { RiskMark } from '../risk/risk-mark.tsx'
 import { Part } from '../seen/part.tsx'
 import { Panel } from '../shell/panel.tsx'
+import { BecauseLine } from './because-line.tsx'
 
 type Rule = ThreadRevision['rules'][number]
 
@@ -54,36 +51,6 @@ export function Assessment({ view, revision }: AssessmentProps) {
         policy <code>{revision.policy_revision.slice(0, 12)}</code>
       </p>
     </Panel>
-  )
-}
-
-interface BecauseProps {
-  readonly of: Because
-  readonly heading: HeadingView
-}
-
-/**
- * A value that made the rule fire, as the summary writes it, with the exact value beside it. The mark covers only what
- * the test read.
- */
-export function BecauseLine({ of, heading }: BecauseProps) {
-  const { field, value, hidden, state, read, of: judged } = of
-  const formatted = read === undefined ? formattedIn(heading, of) : undefined
-  return (
-    <>
-      <p class="because">
-        <span class="name">
-          <AgentText text={placeName(field)} />
-        </span>{' '}
-        <span class="value">
-          {state && <mark>{STATES[state]}</mark>}
-          {hidden && <span class="masked">hidden</span>}
-          {value !== undefined && <Marked text={formatted ?? String(value)} read={read} />}
-          {formatted !== undefined && <small class="exact"> {String(value)}</small>}
-        </span>
-      </p>
-      {judged !== undefined && judged > 1 && <p class="small quiet">of {judged} entries</p>}
-    </>
   )
 }
 

@@ -2,7 +2,7 @@ import { useLayoutEffect } from 'preact/hooks'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { RiskMark } from '../risk/risk-mark.tsx'
 import { Dialog } from '../shell/dialog.tsx'
-import { BecauseLine } from './assessment.tsx'
+import { BecauseLine } from './because-line.tsx'
 import type { Deciding } from './deciding.ts'
 
 interface ConfirmProps {

@@ -33,6 +33,9 @@ export function createDeciding(thread: ThreadState, voted: () => void) {
     return true
   }
 
+  const mustPage = (decision: VoteDecision, byKey: boolean): boolean =>
+    decision === 'approve' && !thread.parts.decides(byKey)
+
   /** The agent may use an approval at any time, so a rejection that takes one back does not wait. */
   function send(decision: VoteDecision): void {
     const { risk = 'critical', status } = thread.view.value ?? {}
@@ -45,7 +48,7 @@ export function createDeciding(thread: ThreadState, voted: () => void) {
     if (!view || !mayCast(decision, view) || thread.sending.value) return
     const grave = isGrave(view.risk)
     // the key opens the question of a grave act, which another key answers
-    if (mustLook(decision) || (decision === 'approve' && !thread.parts.decides(byKey && !grave))) return
+    if (mustLook(decision) || mustPage(decision, byKey && !grave)) return
     const want = thread.comment.value.trim() === '' ? wantedFor(decision, view) : undefined
     if (want !== undefined) {
       wanted.value = want

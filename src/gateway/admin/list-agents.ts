@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defined } from '../../contract/defined.ts'
-import type { AgentList, AgentView } from '../../contract/reviewer.ts'
+import type { AgentList, AgentView } from '../../contract/agent-list.ts'
 import type { AgentEntry, Tenant } from '../../policy/language/snapshot.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'

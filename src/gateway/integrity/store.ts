@@ -102,7 +102,6 @@ const OF_TENANTS = ['key', 'holder', 'session', 'link', 'thread']
 async function readPartition(archive: StoreArchive, partition: string, earlier: ReadEarlier): Promise<Seen> {
   const now = (): number => archive.now()
   const laws = createLawCheck()
-  const lost = await lostIn(archive, partition)
   const files = checkFiles()
   const parts = [
     checkEvidence(partition, now),
@@ -134,8 +133,10 @@ async function readPartition(archive: StoreArchive, partition: string, earlier: 
       yield entry
     }
   }
+  let lost: readonly RecordFile[] | undefined
   // files that are lost need no place
   const readable: ReadEarlier = async (of, range) => {
+    lost ??= await lostIn(archive, partition)
     const gone = lost.find(({ last }) => last - WIDTH <= range.after && range.after < last)
     if (gone === undefined) {
       const next = lost.find(({ last }) => last > range.after)?.last ?? Infinity
@@ -144,15 +145,15 @@ async function readPartition(archive: StoreArchive, partition: string, earlier: 
     const limit = range.after + range.limit - gone.last
     return limit <= 0 ? [] : readable(of, { ...range, after: gone.last, limit })
   }
-  const passed = lost.values()
-  let next = passed.next().value
+  let passed = 0
   for await (const entry of wholeLog(lawful(), (range) => readable(partition, range))) {
     for (
-      ;
+      let next = lost?.[passed];
       entry.kind === 'event' && next !== undefined && next.last < entry.number;
-      next = passed.next().value
-    )
+    ) {
       for (const part of parts) part.lost?.(next)
+      next = lost?.[++passed]
+    }
     report(faultsIn(parts, entry))
   }
   seen.lost.push(...files.accepted())

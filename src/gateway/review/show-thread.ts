@@ -87,7 +87,7 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
     ...(tool?.reversibility === undefined ? {} : { reversibility: tool.reversibility }),
     labels: [...(tool?.labels ?? [])],
     sensitive: [...(tool?.sensitive ?? [])],
-    fields: Object.keys((tool?.inputSchema['properties'] ?? {}) as JsonObject),
+    fields: fieldsOf(tool),
     revisions: revisions.map(({ record: one, shown: theirs }) => ({
       ...revisionView(one, theirs),
       rules: rulesOf(snapshot, thread, one),
@@ -107,6 +107,9 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
     evidence,
   }
 }
+
+const fieldsOf = (tool: ToolContract | undefined): string[] =>
+  Object.keys((tool?.inputSchema['properties'] ?? {}) as JsonObject)
 
 function sourceOf(tool: ToolContract | undefined): Pick<ThreadView, 'tool_source'> {
   if (tool?.source === undefined) return {}

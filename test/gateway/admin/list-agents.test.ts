@@ -1,6 +1,6 @@
 // @store each, in the soak
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { AgentList } from '../../../src/contract/reviewer.ts'
+import type { AgentList } from '../../../src/contract/agent-list.ts'
 import { edited, openWorld, overriding, type World } from '../../gateway-fixture.ts'
 import { countTurns } from '../../turns.ts'
 

@@ -36,7 +36,7 @@ function membersOf(record: JsonObject): string {
     Object.keys((value ?? {}) as JsonObject)
       .toSorted()
       .join(' ')
-  return `${String(record.type)}: ${names(record)}: ${names(record.details)}`
+  return `${JSON.stringify(record.type)}: ${names(record)}: ${names(record.details)}`
 }
 
 async function recordsOf({ app }: World): Promise<JsonObject[]> {

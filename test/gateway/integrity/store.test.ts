@@ -247,6 +247,11 @@ const DOCTORED: readonly [law: string, what: string, doctor: () => Doctor][] = [
     'a head that gave out more',
     () => first('head', always, (one) => [{ ...one, last: one.last + 1 }]),
   ],
+  [
+    'G19',
+    'an entry of a record file that is not there',
+    () => first('index', always, (one) => [{ ...one, index: 'files', member: '1 aa', score: 256 }, one]),
+  ],
   ['S10', 'revision 0', () => first('record', always, (one) => [{ ...one, revision: 0 }])],
   [
     'S12',

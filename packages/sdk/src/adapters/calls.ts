@@ -1,6 +1,7 @@
 import { canonicalJson, sha256 } from '../canonical-json.ts'
 import { carrierOf, type ToolSchema } from '../carrier.ts'
-import { ArgumentsChanged, InvalidPayload, isUndecided, NotExecuted } from '../errors.ts'
+import { ArgumentsChanged, InvalidPayload, NotExecuted } from '../errors.ts'
+import { isUndecided } from '../refusal.ts'
 import type { Gate } from '../gate.ts'
 import type { Handle } from '../handle.ts'
 import type { GuardOptions } from '../options.ts'

@@ -1,7 +1,8 @@
 /**
  * `@countersign/sdk/langchain`: agents of LangChain, on LangGraph, behind the gateway. This module imports neither.
  */
-import { ArgumentsChanged, NotExecuted, refusalFacts } from '../errors.ts'
+import { ArgumentsChanged, NotExecuted } from '../errors.ts'
+import { refusalFacts } from '../refusal.ts'
 import type { Gate } from '../gate.ts'
 import {
   type AdapterOptions,

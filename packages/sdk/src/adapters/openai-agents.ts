@@ -2,6 +2,7 @@
  * `@countersign/sdk/openai-agents`: function tools of the OpenAI Agents SDK behind the gateway. This module does not
  * import that SDK.
  */
+import type { ToolSchema } from '../carrier.ts'
 import type { Gate } from '../gate.ts'
 import { NotExecuted } from '../errors.ts'
 import {
@@ -15,11 +16,6 @@ import {
 } from './calls.ts'
 
 export type { AdapterOptions, ToolCall } from './calls.ts'
-
-/** The schema type of Zod and others, whose output `execute` receives. */
-export interface StandardSchema<Output> {
-  readonly '~standard': { readonly types?: { readonly output: Output } | undefined }
-}
 
 /** The members of the options of `tool()` that the adapter uses. */
 export interface FunctionToolOptions<Parameters, Input> {
@@ -52,7 +48,7 @@ export interface AgentsOptions extends AdapterOptions {
  */
 export function guardTool<Input, Options extends object>(
   gate: Gate,
-  tool: Options & FunctionToolOptions<StandardSchema<Input>, Input>,
+  tool: Options & FunctionToolOptions<ToolSchema<Input>, Input>,
   options: AgentsOptions,
 ): Options
 export function guardTool<Options extends FunctionToolOptions<JsonSchema, unknown>>(

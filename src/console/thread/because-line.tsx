@@ -1,0 +1,35 @@
+import type { HeadingView } from '../../contract/heading.ts'
+import type { Because } from '../../contract/reasons.ts'
+import { AgentText } from '../text/agent-text.tsx'
+import { formattedIn, placeName, STATES } from '../text/because-text.ts'
+import { Marked } from '../text/marked.tsx'
+
+interface BecauseProps {
+  readonly of: Because
+  readonly heading: HeadingView
+}
+
+/**
+ * A value that made the rule fire, as the summary writes it, with the exact value beside it. The mark covers only what
+ * the test read.
+ */
+export function BecauseLine({ of, heading }: BecauseProps) {
+  const { field, value, hidden, state, read, of: judged } = of
+  const formatted = read === undefined ? formattedIn(heading, of) : undefined
+  return (
+    <>
+      <p class="because">
+        <span class="name">
+          <AgentText text={placeName(field)} />
+        </span>{' '}
+        <span class="value">
+          {state && <mark>{STATES[state]}</mark>}
+          {hidden && <span class="masked">hidden</span>}
+          {value !== undefined && <Marked text={formatted ?? String(value)} read={read} />}
+          {formatted !== undefined && <small class="exact"> {String(value)}</small>}
+        </span>
+      </p>
+      {judged !== undefined && judged > 1 && <p class="small quiet">of {judged} entries</p>}
+    </>
+  )
+}
