@@ -8,6 +8,7 @@ import { beaterOf, rivalsAmong, type Judged } from './beaten.ts'
 import { createCellTruth } from './cell.ts'
 import { createKnownChoices, type ChoiceContext } from './choices.ts'
 import { isUnconfirmed, reportUnconfirmed, restsOnClaim } from './effects.ts'
+import { openPattern, unreadRest } from './open-end.ts'
 import { openRule } from './open-rule.ts'
 import { isTaskScoped } from '../language/history.ts'
 import { openProgram } from './shell.ts'
@@ -148,10 +149,15 @@ function reportAll(
         const facts = compiled && factsOf({ ...shared, tool, anything: true }, openRule(compiled))
         return facts?.neverTrue === true
       }
-      const taskScoped = isTaskScoped(rule)
-      const sql = trustedSql(rule, file.file.rules)
-      const program = openProgram(rule)
-      reportRule({ reader: file.reader, at }, rule, { standing, contradicts, taskScoped, sql, program })
+      reportRule({ reader: file.reader, at }, rule, {
+        standing,
+        contradicts,
+        taskScoped: isTaskScoped(rule),
+        sql: trustedSql(rule, file.file.rules),
+        program: openProgram(rule),
+        pattern: openPattern(rule),
+        rest: unreadRest(rule),
+      })
       reportUnconfirmed({ reader: file.reader, at }, rule, standing.claimed)
     }
   }

@@ -23,13 +23,17 @@ export interface RuleFindings {
   readonly sql: FieldIr | undefined
   /** A program that the rule allows with any options. */
   readonly program: string | undefined
+  /** A pattern of the rule that is open at its end. */
+  readonly pattern: string | undefined
+  /** A list of which the rule reads some entries only. */
+  readonly rest: string | undefined
 }
 
 /** Reports the findings about one rule, with only the most specific reason why the rule has no effect. */
 export function reportRule(
   place: Place,
   rule: RuleIr,
-  { standing, contradicts, taskScoped, sql, program }: RuleFindings,
+  { standing, contradicts, taskScoped, sql, program, pattern, rest }: RuleFindings,
 ): void {
   reportIdle(place, rule, { standing, contradicts })
   reportUndecided(place, rule, standing)
@@ -53,6 +57,20 @@ export function reportRule(
       place.at,
       `rule \`${rule.id}\` allows \`${program}\` with any options`,
       'add `.options: { none: { not: [-n, -l] } }` with the options that you permit',
+    )
+  if (pattern !== undefined)
+    place.reader.report(
+      'open-pattern',
+      place.at,
+      `rule \`${rule.id}\` allows every text that only begins as \`${pattern}\` says`,
+      'end the pattern with `$`, or with `.*$` when anything may follow',
+    )
+  if (rest !== undefined)
+    place.reader.report(
+      'rest-unread',
+      place.at,
+      `rule \`${rule.id}\` reads entries of \`${rest}\` by their index, and does not see the others`,
+      `test all entries (\`${rest}: { every: ... }\`) or their number (\`${rest}: { count: 2 }\`)`,
     )
 }
 

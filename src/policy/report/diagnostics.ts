@@ -97,6 +97,8 @@ export const DIAGNOSTIC_CODES = {
   'money-decimals': 'warning',
   'functions-unchecked': 'warning',
   'options-unchecked': 'warning',
+  'open-pattern': 'warning',
+  'rest-unread': 'warning',
   'amount-without-limit': 'warning',
   'effects-unconfirmed': 'warning',
   'tool-without-rule': 'warning',

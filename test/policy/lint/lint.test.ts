@@ -423,6 +423,47 @@ describe('options-unchecked', () => {
   })
 })
 
+describe('what an allow rule does not read', () => {
+  const found = async (code: string, rule: string, verdict = 'allow'): Promise<readonly string[]> =>
+    (await diagnose(bundle({ 'rules/pay.yaml': rules(`  - { id: a, ${verdict}: A., ${rule} }\n`) }))).flatMap(
+      (one) => (one.code === code ? [one.message] : []),
+    )
+
+  it.each([
+    "when: { payload.note: { matches: '^query' } }",
+    "when: { payload.note: { matches: ['^a$', '(?i)^git (?:log|status)'] } }",
+    "when: { payload.note: { starts_with: a, matches: '^a.*' } }",
+    "when: { payload.to: { every: { matches: '\\Aa' } } }",
+    "unless: { payload.note: { not: { matches: '^a\\$' } } }",
+    "when: { shell_commands(payload.note): { every: { .text: { matches: '^ls' } } } }",
+    "when: { not: { payload.to: { none: { matches: '^a' } } } }",
+  ])('open-pattern is reported for %s', async (rule) => {
+    expect(await found('open-pattern', rule)).toHaveLength(1)
+    expect(await found('open-pattern', rule, 'review')).toEqual([])
+  })
+
+  it.each([
+    "when: { payload.note: { matches: '^query.*$' } }",
+    "when: { payload.note: { matches: ['^(?:a|b$)', 'TICKET-[0-9]+'] } }",
+    "when: { payload.note: { not: { matches: '^a' } } }",
+    "when: { payload.to: { none: { matches: '^a' } } }",
+    "unless: { payload.note: { matches: '^a' } }",
+    "when: { payload.note: { matches: '^select' }, sql_verbs(payload.note): { every: select } }",
+  ])('open-pattern is not reported for %s', async (rule) => {
+    expect(await found('open-pattern', rule)).toEqual([])
+  })
+
+  it('rest-unread is reported unless the rule reads the whole list', async () => {
+    const first = '"payload.to[0]": ls'
+    const [message] = await found('rest-unread', `when: { ${first}, "payload.to[1]": -l }`)
+    expect(message).toBe('rule `a` reads entries of `payload.to` by their index, and does not see the others')
+    for (const rest of ['every: [ls, -l]', 'count: 1', 'none: { contains: / }'])
+      expect(await found('rest-unread', `when: { ${first}, payload.to: { ${rest} } }`)).toEqual([])
+    expect(await found('rest-unread', `when: { ${first} }, unless: { payload.to: { some: -R } }`)).toEqual([])
+    expect(await found('rest-unread', `when: { ${first} }`, 'review')).toEqual([])
+  })
+})
+
 describe('functions-unchecked', () => {
   const verbs = '{ sql_verbs(payload.note): { every: select } }'
   const functions = '{ sql_functions(payload.note): { some: { not: count } } }'
