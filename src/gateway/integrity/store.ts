@@ -99,7 +99,7 @@ async function lostIn(archive: StoreArchive, partition: string): Promise<readonl
 
 const OF_TENANTS = ['key', 'holder', 'session', 'link', 'thread']
 
-/** The checks of a partition, other than the one of its record files. */
+/** The checks of a partition, without that of its record files. */
 const checksOf = (partition: string, now: () => number): readonly PartCheck[] => [
   checkEvidence(partition, now),
   checkDisclosures(),
