@@ -99,23 +99,25 @@ async function lostIn(archive: StoreArchive, partition: string): Promise<readonl
 
 const OF_TENANTS = ['key', 'holder', 'session', 'link', 'thread']
 
+/** The checks of a partition, without that of its record files. */
+const checksOf = (partition: string, now: () => number): readonly PartCheck[] => [
+  checkEvidence(partition, now),
+  checkDisclosures(),
+  checkThreads(partition),
+  checkAsked(),
+  checkCredentials(now),
+  checkSignIns(),
+  checkFreezes(),
+  checkStory(),
+  checkTree(),
+  checkTimes(now),
+]
+
 async function readPartition(archive: StoreArchive, partition: string, earlier: ReadEarlier): Promise<Seen> {
   const now = (): number => archive.now()
   const laws = createLawCheck()
   const files = checkFiles()
-  const parts = [
-    checkEvidence(partition, now),
-    checkDisclosures(),
-    checkThreads(partition),
-    checkAsked(),
-    checkCredentials(now),
-    checkSignIns(),
-    checkFreezes(),
-    checkStory(),
-    files,
-    checkTree(),
-    checkTimes(now),
-  ]
+  const parts = [...checksOf(partition, now), files]
   const seen: Seen = {
     faults: [],
     counts: { events: 0, index: 0, limits: 0, records: 0 },
