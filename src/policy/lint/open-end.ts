@@ -6,7 +6,7 @@ import { compilePattern, fitsEveryText } from '../language/patterns.ts'
 import type { NodeIr, RuleIr } from '../language/rule.ts'
 
 /**
- * Returns a pattern with which an allow rule fixes the beginning of a text and not its end, where another statement may
+ * Returns a pattern with which an allow rule fixes the beginning of text and not its end, where another statement may
  * follow. A rule that also reads the field through a function is fine, because functions read the whole text.
  */
 export function openPattern(rule: RuleIr): string | undefined {
@@ -20,7 +20,7 @@ export function openPattern(rule: RuleIr): string | undefined {
   return found.find(isOpen)
 }
 
-/** Returns the patterns that a text must fit. With `wanted: false`, these are the ones inside an odd number of `not`. */
+/** Returns the patterns that text must fit. With `wanted: false`, they are inside an odd number of `not`. */
 function patternsIn(
   node: NodeIr | EntryMatch<Test>,
   wanted: boolean,
