@@ -69,7 +69,7 @@ describe('docs/hooks.md', () => {
       writeFileSync(join(bundle, path), content)
     }
     const { code, out } = await runCli(['test', bundle], { cwd: directory })
-    expect([code, out]).toEqual([0, expect.stringContaining('2 passed, 0 failed')])
+    expect([code, out]).toEqual([0, expect.stringContaining('3 passed, 0 failed')])
   })
 })
 
