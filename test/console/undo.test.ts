@@ -139,6 +139,7 @@ describe('a vote that waits', () => {
     await page.getByRole('button', { name: 'Sign in with this link' }).click()
     await page.waitForURL(`**/#/thread/${one.thread}`)
     await page.locator('.undo').waitFor()
+    expect((await stateOf(one)).votes).toEqual([])
     await page.getByRole('button', { name: 'Send it' }).click()
     await expect.poll(async () => (await stateOf(one)).votes.length).toBe(1)
     await page.context().close()

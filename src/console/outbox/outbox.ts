@@ -175,14 +175,36 @@ function save(votes: readonly Held[]): void {
   }
 }
 
-/** Starts with the votes of an earlier page, and keeps those that did not arrive. */
+/** Starts with the votes of an earlier page or session, and keeps those that did not arrive. */
 export function startOutbox(): () => void {
   key = `votes ${me.value?.tenant}/${me.value?.reviewer}`
   addEventListener('pagehide', leave)
   onSigningOut(emptied)
   const kept = storedVotes().filter(({ thread, refused }) => !isHeld(thread) && !refused)
   void Promise.all(kept.map(reconcile))
-  return () => removeEventListener('pagehide', leave)
+  return () => {
+    removeEventListener('pagehide', leave)
+    putAway()
+  }
+}
+
+/** Stops the votes that wait when the session ends: no other session may send them without being asked. */
+function putAway(): void {
+  for (const timer of timers.values()) clearTimeout(timer)
+  save(
+    outbox.value.map((vote) => {
+      const { sentAt, ...rest } = vote
+      return sentAt === undefined || vote.sending ? vote : { ...rest, problem: ENDED }
+    }),
+  )
+  outbox.value = []
+}
+
+const ENDED: Refusal = {
+  status: UNAUTHENTICATED,
+  code: 'unauthenticated',
+  title: 'Your session ended before the vote was sent',
+  detail: '',
 }
 
 async function reconcile(vote: Held): Promise<void> {
