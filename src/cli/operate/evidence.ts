@@ -94,8 +94,8 @@ export const EVIDENCE = command({
     json: { common: true, says: 'prints the answer as JSON' },
   },
   notes: `PLACE is the log of one tenant as tiles: a directory, or s3://BUCKET/PREFIX with the settings COUNTERSIGN_TILES_...
-export, checkpoint, key, new-log and accept-loss need COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE. verify and verify-proof
-exit 3 if the check fails.`,
+export, checkpoint, key, new-log and accept-loss need COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE.
+verify and verify-proof exit 3 if the check fails.`,
 })
 
 type Values = Asked<typeof EVIDENCE>['values']
