@@ -458,7 +458,7 @@ describe('data that is damaged (F06)', () => {
     await expect(openEmbeddedStore({ path })).rejects.toThrow('belongs to another store')
     writeFileSync(join(other, 'store.json'), '{"format":"countersign/4"')
     await expect(openEmbeddedStore({ path: other })).rejects.toThrow('store.json is damaged')
-    for (const format of [1, 'countersign/4']) {
+    for (const format of [1, 'countersign/3']) {
       writeFileSync(join(other, 'store.json'), JSON.stringify({ format, store: 'x' }))
       await expect(openEmbeddedStore({ path: other })).rejects.toThrow(`has the format \`${format}\``)
     }

@@ -47,7 +47,7 @@ describe('a store of another format', () => {
 
   it.each([
     ['no mark', 'names no format', []],
-    ['another mark', 'has the format `countersign/4`', ['v', 'countersign/4']],
+    ['another mark', 'has the format `countersign/3`', ['v', 'countersign/3']],
   ])('is neither written, read as a whole, nor restored into: %s', async (_, said, mark) => {
     await server.ask('FLUSHALL')
     const options = { address: parseRedisAddress(server.url) }
