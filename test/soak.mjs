@@ -101,7 +101,7 @@ function soakFiles() {
 }
 
 /** A run has so many files when the time is bounded: as many as it has workers, twice. */
-const BATCH = 6
+const BATCH = 3
 
 function batchesOf(files, size) {
   return Array.from({ length: Math.ceil(files.length / size) }, (_, i) =>
