@@ -100,7 +100,7 @@ function soakFiles() {
     .filter((one) => one.onRedis || one.isLonger)
 }
 
-/** A run has so many files when the time is bounded: as many as it has workers, twice. */
+/** A run has so many files when the time is bounded, so that it ends soon after that time. */
 const BATCH = 3
 
 function batchesOf(files, size) {
