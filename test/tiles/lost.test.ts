@@ -4,18 +4,20 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { storeOfWholeLog } from '../../src/app/whole-log.ts'
 import { acceptLoss } from '../../src/gateway/admin/accept-loss.ts'
 import { filesAfter } from '../../src/gateway/core/record-files.ts'
-import { read, SYSTEM } from '../../src/gateway/core/records.ts'
+import { read, remove, SYSTEM } from '../../src/gateway/core/records.ts'
 import type { Deps } from '../../src/gateway/core/deps.ts'
 import { reportInstance } from '../../src/gateway/jobs/instances.ts'
-import { publishTiles } from '../../src/gateway/jobs/publish-tiles.ts'
+import { HEAD, publishTiles } from '../../src/gateway/jobs/publish-tiles.ts'
 import { WIDTH } from '../../src/tiles/layout.ts'
 import { readNote, sizeIn } from '../../src/tiles/log.ts'
 import { HOUR } from '../gateway-fixture.ts'
+import { IS_SOAK } from '../runs.ts'
+import { commitOf } from '../store/commit-of.ts'
 import { Lab, TENANT } from './lab.ts'
 
 /** Record files that left the store are lost at random; two gateways look for them. */
 const FILES = 5
-const ROUNDS = process.env['COUNTERSIGN_SOAK'] === undefined ? 3 : 20
+const ROUNDS = IS_SOAK ? 20 : 3
 let lab: Lab
 let deps: Deps
 beforeEach(async () => {
@@ -46,6 +48,11 @@ async function answer(second?: readonly number[]): Promise<void> {
     const loss = { id: question?.id ?? '', files: unread }
     await reportInstance(deps, { id, host: id, version: '1', startedAt: lab.now, loss })
   }
+}
+
+async function typesOf(): Promise<string[]> {
+  const events = await deps.store.events(TENANT, before - 1, 1_000)
+  return events.map(({ body }) => (JSON.parse(body) as { type: string }).type)
 }
 
 async function accept(): Promise<readonly { from: number; to: number }[]> {
@@ -80,6 +87,17 @@ describe('record files that are lost', () => {
     expect(numbers).toEqual(expected.filter((number) => Math.floor((number - 1) / WIDTH) !== index))
     const files = await filesAfter(deps.store, TENANT, 0)
     expect(files.filter(({ isLost }) => isLost).map(({ last }) => last)).toEqual([(index + 1) * WIDTH])
+  })
+
+  it('are lost once, when two administrators accept at the same time', async () => {
+    rmSync(bundle(1))
+    await acceptLoss(deps, { ...request, preview: true })
+    await answer()
+    // no publication has looked at the place since an earlier loss
+    await deps.store.commit(TENANT, commitOf(deps.store, { writes: [remove('tiles', HEAD)] }))
+    await Promise.all([acceptLoss(deps, request), acceptLoss(deps, request)])
+    const types = (await goOn()).length > 0 ? await typesOf() : []
+    expect(types.filter((type) => type === 'log.lost')).toHaveLength(1)
   })
 
   it('are published from their entries into an empty place, and no more is lost than no gateway can read', async () => {

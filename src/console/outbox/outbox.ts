@@ -107,9 +107,12 @@ async function sendOnce(thread: string, room: number): Promise<void> {
   const vote = outbox.value.find((one) => one.thread === thread)
   if (vote === undefined) return
   clearTimeout(timers.get(thread))
+  const whose = key
   const { sentAt: _, problem: __, ...rest } = vote
   put({ ...rest, sending: true })
   const answer = await request(rest, room)
+  // another reviewer signed in meanwhile; the next session of this one looks at the vote again
+  if (key !== whose) return
   const refused = answer.ok ? refusedIn(answer.body) : []
   if (refused.length > 0) put({ ...rest, refused })
   else if (answer.ok) drop(thread)

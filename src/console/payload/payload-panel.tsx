@@ -75,30 +75,23 @@ function Tools({ exact, spells, text }: ToolsProps) {
   }
   return (
     <span class="tools">
-      <button
-        class="small"
-        aria-pressed={exact.value}
-        onClick={() => {
-          exact.value = !exact.value
-        }}
-      >
-        Exact text
-      </button>
-      {exact.value && text.search(FOREIGN) !== -1 && (
-        <button
-          class="small"
-          aria-pressed={spells.value}
-          onClick={() => {
-            spells.value = !spells.value
-          }}
-        >
-          Code points
-        </button>
-      )}
+      <Toggle of={exact} name="Exact text" />
+      {exact.value && text.search(FOREIGN) !== -1 && <Toggle of={spells} name="Code points" />}
       <button class="small" onClick={() => void copy()}>
         Copy
       </button>
     </span>
+  )
+}
+
+function Toggle({ of, name }: { readonly of: { value: boolean }; readonly name: string }) {
+  const turn = (): void => {
+    of.value = !of.value
+  }
+  return (
+    <button class="small" aria-pressed={of.value} onClick={turn}>
+      {name}
+    </button>
   )
 }
 

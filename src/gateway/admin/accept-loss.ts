@@ -111,8 +111,9 @@ async function lose(
   const to = files.at(-1)?.last ?? 0
   await refuseReadable(deps, tenant, from)
   await transact(deps, tenant, async (): Promise<Plan<void>> => {
-    const [holds, disclosed, tiles, erased, now] = await Promise.all([
+    const [holds, before, disclosed, tiles, erased, now] = await Promise.all([
       legalHoldsNow(deps, tenant),
+      read(deps.store, tenant, 'loss', ALL),
       read(deps.store, tenant, 'disclosed', ALL),
       read(deps.store, tenant, 'tiles', HEAD),
       deps.store.range(tenant, INDEX.erased, { min: from, max: to, limit: to }),
@@ -128,8 +129,20 @@ async function lose(
     const details = { from, reason, roots: files.map(({ root }) => root), to }
     return {
       answer: undefined,
-      guards: [holds.guard, unchanged('disclosed', ALL, disclosed), unchanged('tiles', HEAD, tiles)],
+      guards: [
+        holds.guard,
+        unchanged('loss', ALL, before),
+        unchanged('disclosed', ALL, disclosed),
+        unchanged('tiles', HEAD, tiles),
+      ],
       writes: [
+        // two administrators never lose the same files
+        put('loss', ALL, {
+          id: deps.nextId(),
+          tenant,
+          files: files.map(({ last }) => last),
+          at: deps.store.now(),
+        }),
         ...files.flatMap(lostFile),
         ...numbers
           .filter((number) => !rewritten.has(number))

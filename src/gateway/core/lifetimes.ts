@@ -47,7 +47,7 @@ export const RECORD_LIFETIMES: Readonly<Record<RecordType, Lifetime>> = {
   erased: { holds: 'what an erasure left of the disclosures of a record', until: DISCLOSED },
   log: { holds: 'the number of the log, once a second one was started', until: FOR_EVER },
   tiles: { holds: 'the part of evidence that is in tiles, and who writes there', until: FOR_EVER },
-  loss: { holds: 'the last question whether record files are lost', until: FOR_EVER },
+  loss: { holds: 'the last question whether record files are lost, and the last loss', until: FOR_EVER },
   forgotten: { holds: 'the time until which threads may be deleted', until: FOR_EVER },
   instance: { holds: 'the last report of a gateway', until: 'an hour without a report' },
   sizes: { holds: 'the last measurement of the store', until: FOR_EVER },
