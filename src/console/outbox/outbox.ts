@@ -172,7 +172,8 @@ let key = ''
 function save(votes: readonly Held[]): void {
   outbox.value = votes
   try {
-    sessionStorage.setItem(key, JSON.stringify(votes))
+    if (votes.length === 0) sessionStorage.removeItem(key)
+    else sessionStorage.setItem(key, JSON.stringify(votes))
   } catch {
     // without storage a vote lasts as long as the page
   }
