@@ -18,6 +18,7 @@ import { read, remove, unchanged, type Versioned } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { endOverlap } from '../auth/keys.ts'
 import { endWhenOver, unlist } from '../auth/sessions.ts'
+import { dueCall } from './due-calls.ts'
 import { forgetTask } from './forget-tasks.ts'
 import { beginForgetting, forgetThreads } from './forget-threads.ts'
 import { resumeErasure } from './erasing.ts'
@@ -182,6 +183,7 @@ const PURGES: Readonly<Record<Purged, Purge>> = {
   disclosures: forgetDisclosures,
   erasure: resumeErasure,
   task: forgetTask,
+  call: dueCall,
   limit: (deps, _tenant, limit) =>
     Promise.resolve({ answer: undefined, writes: forgetWindow(limit, deps.store.now()) }),
 }

@@ -7,6 +7,7 @@ import { GatewayError } from '../../contract/errors.ts'
 import type { AGENT } from '../../contract/operations/agent.ts'
 import { eventKind } from '../../domain/event.ts'
 import { TASK_ID } from '../../domain/id.ts'
+import { endCall, outcomesOf } from '../../gateway/agent/outcome.ts'
 import { poll } from '../../gateway/agent/poll.ts'
 import { redeem } from '../../gateway/agent/redeem.ts'
 import { reissue } from '../../gateway/agent/reissue.ts'
@@ -58,6 +59,14 @@ export function agentHandlers(http: HttpDeps): Handlers<typeof AGENT> {
 
     withdraw: async ({ gateway, caller, params, body }) =>
       answerCommitted(200, await withdraw(gateway, caller, { ...params, ...body })),
+
+    end_call: async ({ gateway, caller, params, body }) => {
+      const committed = await endCall(gateway, caller, taskIdOf(params), body)
+      return answerCommitted(committed.replayed ? 200 : 201, committed)
+    },
+
+    outcomes: async ({ gateway, caller, params, query }) =>
+      answer(200, await outcomesOf(gateway, caller, taskIdOf(params), query)),
 
     resolve: async ({ gateway, caller, body }) => answer(200, await resolve(gateway, caller, body.tools)),
   }

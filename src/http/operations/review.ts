@@ -5,6 +5,7 @@ import { claim, release } from '../../gateway/review/claim.ts'
 import { comment } from '../../gateway/review/comment.ts'
 import { countThreads } from '../../gateway/review/count-threads.ts'
 import { listThreads } from '../../gateway/review/list-threads.ts'
+import { listUnreported } from '../../gateway/review/list-unreported.ts'
 import { me } from '../../gateway/review/me.ts'
 import { lastApproved, precedents } from '../../gateway/review/precedents.ts'
 import { showBundle } from '../../gateway/review/show-bundle.ts'
@@ -27,6 +28,8 @@ export const reviewHandlers = (http: HttpDeps): Handlers<typeof REVIEW> => ({
   me: async ({ gateway, caller }) => answer(200, me(gateway, caller)),
 
   list_threads: async ({ gateway, caller, query }) => answer(200, await listThreads(gateway, caller, query)),
+
+  list_unreported: async ({ gateway, caller }) => answer(200, await listUnreported(gateway, caller)),
 
   show_thread: async (call) => show(200, call),
 
