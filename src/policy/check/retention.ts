@@ -1,4 +1,10 @@
-import { LEAST_RETENTION, DEFAULT_RETENTION, type Retention } from '../language/retention.ts'
+import {
+  type Retention,
+  RETENTION,
+  RETENTION_KINDS,
+  retentionOf,
+  type RetentionRow,
+} from '../language/retention.ts'
 import { duration } from '../language/time.ts'
 import { MAX_RETENTION_MS } from '../text/bounds.ts'
 import type { Doc } from '../yaml/parse.ts'
@@ -14,30 +20,16 @@ export interface CheckedRetention {
 /** Reads `retention`. Each time has a default and a least value. */
 export function checkRetention(reader: Reader, doc: Doc | undefined): CheckedRetention {
   const map = doc && readMap(reader, doc, '`retention`')
-  if (!map) return { retention: DEFAULT_RETENTION, threadsAt: undefined }
-  const keys = readKeys(reader, map, {
-    what: '`retention`',
-    optional: ['threads', 'disclosures', 'log_in_store', 'tasks'],
-  })
-  const read = (
-    name: 'threads' | 'disclosures' | 'log_in_store' | 'tasks',
-    what: string,
-    why = '',
-  ): number => {
-    const key = keys[name]
-    const least = LEAST_RETENTION[`${name}_ms`]
-    const ms = key && readDuration(reader, key, `\`${name}\``, MAX_RETENTION_MS)
+  const keys = map && readKeys(reader, map, { what: '`retention`', optional: RETENTION_KINDS })
+  const retention = retentionOf((kind) => {
+    const { default: otherwise, least, stays, why = '' }: RetentionRow = RETENTION[kind]
+    const key = keys?.[kind]
+    const ms = key && readDuration(reader, key, `\`${kind}\``, MAX_RETENTION_MS)
     if (key && ms !== undefined && ms < least)
-      reader.report('bad-value', key, `${what} for at least ${duration(least)}${why}`)
-    return ms ?? DEFAULT_RETENTION[`${name}_ms`]
-  }
-  const retention = {
-    threads_ms: read('threads', 'threads stay', ', because agents may ask about their proofs for as long'),
-    disclosures_ms: read('disclosures', 'disclosures stay'),
-    log_in_store_ms: read('log_in_store', 'records of evidence stay in the store'),
-    tasks_ms: read('tasks', 'the history of tasks stays', ', because rules may count the calls of as long'),
-  }
-  return { retention, threadsAt: keys.threads }
+      reader.report('bad-value', key, `${stays} for at least ${duration(least)}${why}`)
+    return ms ?? otherwise
+  })
+  return { retention, threadsAt: keys?.threads }
 }
 
 interface FileWithLimits {
