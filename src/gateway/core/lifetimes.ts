@@ -11,7 +11,8 @@ const FOR_EVER = 'it stays'
 const WITH_ITS_RECORD = 'with its record'
 const WITH_THE_THREAD = 'with its thread'
 const DISCLOSED = '`retention: { disclosures }` of routing.yaml (90d)'
-const TASKS = '`retention: { tasks }` of routing.yaml (90d) after its last record that left the store'
+const TASKS =
+  '`retention: { tasks }` of routing.yaml (90d) after its last record, once that leaves the store or loses its disclosures'
 const OVER = 'after its end, `retention: { threads }` of routing.yaml (30d)'
 
 /**

@@ -8,11 +8,11 @@ import { answer, type Handlers } from '../core/handler.ts'
 /** The handler of erasures (docs/how-to/erase-data.md). Only the admin key erases. */
 export const erasureHandlers: Handlers<typeof ERASURE> = {
   erase: async ({ gateway, body }) => {
-    const { tenant, reason, preview = false } = body
+    const { tenant, reason, preview = false, in_store: inStore = false } = body
     const selection = selectionOf(body)
-    if (preview) return answer(200, await previewErasure(gateway, tenant, selection))
+    if (preview) return answer(200, await previewErasure(gateway, { tenant, selection, inStore }))
     const finish = (): Promise<void> => finishErasure(gateway, tenant)
-    return answer(200, await erase(gateway, { tenant, selection, reason, finish }))
+    return answer(200, await erase(gateway, { tenant, selection, inStore, reason, finish }))
   },
 }
 
