@@ -15,7 +15,7 @@ const REVIEWERS: KeyOrder = { keys: keys('group approvals interactive expires') 
 
 // Matches, tests and payloads keep the author's order, in which `explain` shows tests.
 const RULE: KeyOrder = {
-  keys: ['id', ...VERDICTS, ...keys('when unless risk reviewers mode from until')],
+  keys: ['id', ...VERDICTS, ...keys('when unless unknown risk reviewers mode from until')],
   inside: { reviewers: REVIEWERS },
 }
 const LIMIT: KeyOrder = { keys: ['id', ...VERDICTS, ...keys('risk mode count sum at_most within per')] }
