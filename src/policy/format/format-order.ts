@@ -34,7 +34,7 @@ const RULE_FILE: KeyOrder = {
 
 const TOOL: KeyOrder = {
   keys: keys(
-    'tool description summary risk reversibility proof labels sensitive disclose source input_schema',
+    'tool description summary risk reversibility proof outcome labels sensitive disclose source input_schema',
   ),
   inside: { source: { keys: keys('server name digest') } },
 }
