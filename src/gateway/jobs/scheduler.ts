@@ -18,6 +18,7 @@ import { read, remove, unchanged, type Versioned } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { endOverlap } from '../auth/keys.ts'
 import { endWhenOver, unlist } from '../auth/sessions.ts'
+import { dueCall } from './due-calls.ts'
 import { beginForgetting } from './forget-threads.ts'
 import { resumeErasure } from './erasing.ts'
 import { FORGET } from './retention.ts'
@@ -181,6 +182,7 @@ const PURGES: Readonly<Record<Purged, Purge>> = {
   disclosures: FORGET.disclosures,
   erasure: resumeErasure,
   task: FORGET.tasks,
+  call: dueCall,
   limit: (deps, _tenant, limit) =>
     Promise.resolve({ answer: undefined, writes: forgetWindow(limit, deps.store.now()) }),
 }

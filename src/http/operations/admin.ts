@@ -89,11 +89,10 @@ export const adminHandlers = (http: HttpDeps): Handlers<Admin> => ({
   list_legal_holds: ({ gateway, query }) => listLegalHolds(gateway, query.tenant),
 
   erase: ({ gateway, body }) => {
-    const { tenant, reason, preview = false } = body
-    const selection = selectionOf(body)
-    if (preview) return previewErasure(gateway, tenant, selection)
-    const finish = (): Promise<void> => finishErasure(gateway, tenant)
-    return erase(gateway, { tenant, selection, reason, finish })
+    const { tenant, reason, preview = false, in_store: inStore = false } = body
+    const scope = { tenant, selection: selectionOf(body), inStore }
+    if (preview) return previewErasure(gateway, scope)
+    return erase(gateway, { ...scope, reason, finish: () => finishErasure(gateway, tenant) })
   },
 })
 

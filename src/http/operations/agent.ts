@@ -7,6 +7,7 @@ import { GatewayError } from '../../contract/errors.ts'
 import type { AGENT } from '../../contract/operations/agent.ts'
 import { eventKind } from '../../domain/event.ts'
 import { TASK_ID } from '../../domain/id.ts'
+import { endCall, outcomesOf } from '../../gateway/agent/outcome.ts'
 import { poll } from '../../gateway/agent/poll.ts'
 import { redeem } from '../../gateway/agent/redeem.ts'
 import { reissue } from '../../gateway/agent/reissue.ts'
@@ -58,6 +59,14 @@ export function agentHandlers(http: HttpDeps): Handlers<typeof AGENT> {
 
     withdraw: async ({ gateway, caller, params, body, reply }) =>
       received(reply, await withdraw(gateway, caller, { ...params, ...body })),
+
+    end_call: async ({ gateway, caller, params, body, reply }) => {
+      const committed = await endCall(gateway, caller, taskIdOf(params), body)
+      reply.code(committed.replayed ? 200 : 201)
+      return received(reply, committed)
+    },
+
+    outcomes: ({ gateway, caller, params, query }) => outcomesOf(gateway, caller, taskIdOf(params), query),
 
     resolve: ({ gateway, caller, body }) => resolve(gateway, caller, body.tools),
   }

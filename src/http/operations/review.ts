@@ -5,6 +5,7 @@ import { claim, release } from '../../gateway/review/claim.ts'
 import { comment } from '../../gateway/review/comment.ts'
 import { countThreads } from '../../gateway/review/count-threads.ts'
 import { listThreads } from '../../gateway/review/list-threads.ts'
+import { listUnreported } from '../../gateway/review/list-unreported.ts'
 import { me } from '../../gateway/review/me.ts'
 import { lastApproved, precedents } from '../../gateway/review/precedents.ts'
 import { showBundle } from '../../gateway/review/show-bundle.ts'
@@ -26,6 +27,7 @@ import { streamHandler } from './stream.ts'
 export const reviewHandlers = (http: HttpDeps): Handlers<typeof REVIEW> => ({
   me: ({ gateway, caller }) => me(gateway, caller),
   list_threads: ({ gateway, caller, query }) => listThreads(gateway, caller, query),
+  list_unreported: ({ gateway, caller }) => listUnreported(gateway, caller),
   show_thread: (call) => show(call),
 
   vote: async (call) => {

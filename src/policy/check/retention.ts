@@ -9,12 +9,15 @@ import { duration } from '../language/time.ts'
 import { MAX_RETENTION_MS } from '../text/bounds.ts'
 import type { Doc } from '../yaml/parse.ts'
 import { readDuration, readKeys, readMap, type Reader } from '../yaml/shape.ts'
-import type { LimitIr } from '../language/rule.ts'
+import { factOf } from '../language/facts.ts'
+import { fieldsOf } from '../language/history.ts'
+import type { LimitIr, RuleIr } from '../language/rule.ts'
 
 /** The `retention` of routing.yaml, and the place of each written value. */
 export interface CheckedRetention {
   readonly retention: Retention
   readonly threadsAt: Doc | undefined
+  readonly tasksAt?: Doc | undefined
 }
 
 /** Reads `retention`. Each time has a default and a least value. */
@@ -29,12 +32,34 @@ export function checkRetention(reader: Reader, doc: Doc | undefined): CheckedRet
       reader.report('bad-value', key, `${stays} for at least ${duration(least)}${why}`)
     return ms ?? otherwise
   })
-  return { retention, threadsAt: keys?.threads }
+  return { retention, threadsAt: keys?.threads, tasksAt: keys?.tasks }
 }
 
-interface FileWithLimits {
+interface FileWithRules {
   readonly reader: Reader
-  readonly file: { readonly limits: readonly LimitIr[] }
+  readonly file: { readonly limits: readonly LimitIr[]; readonly rules: readonly RuleIr[] }
+}
+
+/** Warns of a written retention of tasks below the default, when a rule reads the history that it ends. */
+export function checkRetentionOfTasks(
+  reader: Reader,
+  { retention: { tasks_ms }, tasksAt }: CheckedRetention,
+  files: readonly FileWithRules[],
+): void {
+  if (!tasksAt || tasks_ms >= RETENTION.tasks.default) return
+  const reads = (rule: RuleIr): boolean =>
+    fieldsOf(rule).some(({ root }) => factOf(root)?.recorded === 'as task history')
+  const [first, ...more] = files.flatMap(({ reader: { source }, file }) =>
+    file.rules.filter(reads).map(({ id }) => `rule \`${id}\` of ${source.path}`),
+  )
+  if (first === undefined) return
+  const others = more.length === 0 ? '' : ` and ${more.length} more`
+  reader.report(
+    'history-ends',
+    tasksAt,
+    `a task is new again ${duration(tasks_ms)} after its last call, for ${first}${others}`,
+    `write \`tasks: ${duration(RETENTION.tasks.default)}\` or more, or read \`agent.tools\` or \`agent.labels\``,
+  )
 }
 
 /**
@@ -44,7 +69,7 @@ interface FileWithLimits {
 export function checkRetentionOfLimits(
   reader: Reader,
   { retention, threadsAt }: CheckedRetention,
-  files: readonly FileWithLimits[],
+  files: readonly FileWithRules[],
 ): void {
   const { threads_ms } = retention
   const limits = files.flatMap(({ reader: { source }, file }) =>

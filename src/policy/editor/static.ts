@@ -31,6 +31,12 @@ export function toolSchema(): JsonObject {
         enum: PROOFS,
         description: '`always`: an allowed call needs a proof too, so that a repeated call runs once.',
       },
+      outcome: {
+        type: 'string',
+        pattern: '^expected within [1-9][0-9]{0,8}[smhd]$',
+        description:
+          'Agents report how each call ended, within this time. Otherwise History lists the call: `expected within 10m`.',
+      },
       labels: list(name(WORD)),
       sensitive: {
         ...list({ type: 'string', pattern: '^payload[.[]' }),

@@ -16,7 +16,7 @@ const REVIEWERS: KeyOrder = { keys: keys('group approvals interactive expires') 
 
 // Matches, tests and payloads keep the author's order, in which `explain` shows tests.
 const RULE: KeyOrder = {
-  keys: ['id', ...VERDICTS, ...keys('when unless risk reviewers mode from until')],
+  keys: ['id', ...VERDICTS, ...keys('when unless unknown risk reviewers mode from until')],
   inside: { reviewers: REVIEWERS },
 }
 const LIMIT: KeyOrder = { keys: ['id', ...VERDICTS, ...keys('risk mode count sum at_most within per')] }
@@ -35,7 +35,7 @@ const RULE_FILE: KeyOrder = {
 
 const TOOL: KeyOrder = {
   keys: keys(
-    'tool description summary risk reversibility proof labels sensitive disclose source input_schema',
+    'tool description summary risk reversibility proof outcome labels sensitive disclose source input_schema',
   ),
   inside: { source: { keys: keys('server name digest') } },
 }
