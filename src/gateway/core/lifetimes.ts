@@ -26,6 +26,10 @@ export const RECORD_LIFETIMES: Readonly<Record<RecordType, Lifetime>> = {
   asked: { holds: 'the first of equal waiting calls', until: 'the call waits no longer' },
   token: { holds: 'a proof, as a hash', until: '7 days after it expires' },
   answer: { holds: 'an answer for an `Idempotency-Key`', until: '24 hours' },
+  call: {
+    holds: 'an allowed call whose contract expects its outcome, without its payload',
+    until: 'its outcome is due; without one, `retention: { threads }` of routing.yaml (30d)',
+  },
   delivery: {
     holds: 'a delivery to a webhook, with its text',
     until: 'a day after success, 7 days after the last failure',
@@ -68,6 +72,11 @@ export const INDEX_LIFETIMES: Readonly<Record<keyof typeof INDEX, Lifetime>> = {
   task: { holds: 'threads of a task', until: WITH_THE_THREAD },
   taskHistory: { holds: 'tools and labels that a task used', until: TASKS },
   rejected: { holds: 'rejected calls of a task', until: TASKS },
+  allows: { holds: 'records of evidence that allowed such a call', until: WITH_ITS_RECORD },
+  unreported: {
+    holds: 'calls whose expected outcome is late',
+    until: 'the outcome arrives, or their record ends',
+  },
   agentHistory: {
     holds: 'tools and labels that an agent used',
     until: 'it stays: one entry for each tool and label',
