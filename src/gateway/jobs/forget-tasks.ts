@@ -54,7 +54,7 @@ export async function forgetTask(deps: Deps, tenant: string, id: string): Promis
   }
 }
 
-/** The time of a record. Of one that left the store, the time of its file, which is a little later. */
+/** The time of a record, or of its file if it left the store, which is a little later. */
 async function timeOfRecord(store: Store, tenant: string, number: number): Promise<number> {
   const [file] = await filesAfter(store, tenant, number - 1, 1)
   if (file !== undefined) return file.time
