@@ -113,6 +113,10 @@ export const ThreadSummary = Type.Object({
       { description: 'The first value of the rule that set the risk.' },
     ),
   ),
+  differs: Type.Optional({
+    ...Because,
+    description: 'In lists: the value in which this call differs from others that look like it.',
+  }),
   legal_hold: Type.Optional(LegalHoldView),
 })
 export type ThreadSummary = Static<typeof ThreadSummary>

@@ -124,8 +124,7 @@ async function show(api: Api, thread: string, json: boolean): Promise<void> {
   const params = { thread_id: thread }
   const view = await api.show_thread({ params })
   if (json) return console.log(jsonOf(view))
-  const { rejections } = await api.precedents({ params })
-  console.log(printThread(view, rejections))
+  console.log(printThread(view, await api.precedents({ params })))
 }
 
 interface Vote {

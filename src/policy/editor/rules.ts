@@ -1,3 +1,4 @@
+import { DURATION } from '../check/spec.ts'
 import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
@@ -18,11 +19,6 @@ export interface EditorWorld {
   readonly groups: readonly string[]
 }
 
-export const DURATION: JsonObject = {
-  type: 'string',
-  pattern: '^[1-9][0-9]{0,8}[smhd]$',
-  description: 'Digits and s, m, h or d, at most 31 days.',
-}
 const ANY_TOOL = 'any tool'
 
 /** Returns the schema of rule files. For each tool, the schema has the fields, tests and payloads of the contract. */
