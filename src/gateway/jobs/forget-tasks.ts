@@ -9,8 +9,8 @@ import { timeOf } from './publish-tiles.ts'
 
 /*
  * Deletes what a task used, and its rejected calls, when their retention ends. The removal of a record file from the
- * store plans that for the tasks in it, so that no call pays for it. Of records that are still in the store when their
- * disclosures end, such as all without tiles, that deletion plans it.
+ * store plans that for the tasks in it, so that no call pays for it. The deletion of disclosures plans it for records
+ * that are still in the store, such as all without tiles.
  */
 
 /** Time until the next look while no bundle is in force, ms. */
