@@ -1,7 +1,7 @@
 /*
- * What the recipe shell-allow-list (examples/policies) makes of published commands: the share of the abuses of GTFOBins
- * that it allows, and the share of the commands of the tldr pages for which it asks a person. It reads two checkouts,
- * and prints each abuse that is allowed. An abuse of several lines is allowed when every line is.
+ * Judges published commands by the recipe shell-allow-list (examples/policies). It prints each abuse of GTFOBins that
+ * is allowed, and their share. It also prints the share of the commands of the tldr pages that need a person. It reads
+ * two checkouts. An abuse of several lines is allowed when every line is.
  *
  * npm run build && node bench/published-commands.mjs GTFOBINS TLDR
  */

@@ -109,7 +109,7 @@ describe('record files that are lost', () => {
     ['a folder', (file) => mkdirSync(file)],
     ['the file of another tenant', (file) => writeFileSync(file, gzipSync('other records'))],
     ['another file of the log', (file) => copyFileSync(bundle(3), file)],
-  ])('are only those that nobody can read: one is %s', async (kind, replace) => {
+  ])('are only those that no gateway can read: one is %s', async (kind, replace) => {
     chmodSync(bundle(1), 0o600)
     if (kind !== 'cut off') rmSync(bundle(1))
     replace(bundle(1))
