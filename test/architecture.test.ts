@@ -149,7 +149,7 @@ const FLOORS: Record<string, readonly string[]> = {
   ],
   store: ['.', 'embedded', 'redis'],
   tiles: ['.', 'directory', 's3'],
-  gateway: ['core', 'auth', 'thread', 'webhooks', 'review', 'agent', 'jobs', 'integrity', 'admin'],
+  gateway: ['core', 'auth', 'thread', 'webhooks', 'review', 'chat', 'agent', 'jobs', 'integrity', 'admin'],
   http: ['admission', 'wire', 'core', 'access', 'operations', 'server'],
   telemetry: ['count', 'log', 'tracing', '.'],
   console: [

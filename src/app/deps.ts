@@ -41,6 +41,7 @@ export function depsOf(config: Config, provided: Provided): Deps {
     enqueued: provided.enqueued,
     threadUrl: provided.threadUrl,
     sessions: section(config, 'session'),
+    chatLinkMs: config.chatLinkLifetime,
     budgets: budgetsOf(config),
     storeDeadlineMs: config.storeDeadline,
     observe: provided.observe,

@@ -21,7 +21,7 @@ export interface Ledger {
   readonly keys: Map<string, LedgerKeys>
   /** Unused links, by their SHA-256. */
   readonly links: Map<string, LedgerLink>
-  /** Open sessions, by their SHA-256. */
+  /** Open sessions, by their SHA-256, and linked accounts, by their names. */
   readonly sessions: Map<string, LedgerSession>
   /** Sessions of each reviewer, and of each reviewer with each way to sign in, as `["ann"]` and `["ann","oidc"]`. */
   readonly signedIn: Map<string, SignedIn>

@@ -8,6 +8,7 @@ export type Purged =
   | 'token'
   | 'session'
   | 'link'
+  | 'linked'
   | 'delivery'
   | 'webhook'
   | 'freeze'

@@ -25,7 +25,7 @@ export const INDEX = {
   /** Calls that policy rejected. Score: number of the evidence record. Member: the commit's id. */
   rejected: (agent: string, task: string): string => `rejected/${agent}/${task}`,
   agentHistory: (agent: string): string => `history/agent/${agent}`,
-  /** A reviewer's credentials beside a key: `session <hash>`, `link <hash>`; scored by their expiry. */
+  /** A reviewer's credentials beside a key: `session <hash>`, `link <hash>`, `linked <account>`; scored by expiry. */
   signIns: (reviewer: string): string => `sign-ins/${reviewer}`,
   /** Leased index of deliveries to attempt, scored by the time of the attempt. */
   outbox: (destination: string): string => `outbox/${destination}`,

@@ -7,6 +7,7 @@ import type { Range } from '../../events/record/field.ts'
 import type { Freezes } from '../../domain/freeze.ts'
 import type { LegalHolds } from '../../domain/legal-hold.ts'
 import type { MerkleTree } from '../../domain/merkle.ts'
+import type { LinkedAccount } from '../../domain/linked-account.ts'
 import type { Link, Session } from '../../domain/session.ts'
 import type { Thread } from '../../domain/thread.ts'
 import type { ApprovalToken } from '../../domain/token.ts'
@@ -29,6 +30,10 @@ export interface Records {
   readonly seen: { readonly at: number }
   /** By SHA-256 of the one-time link's token. */
   readonly link: Link
+  /** By `<workspace>/<member>`. The record never changes until it is deleted. */
+  readonly linked: LinkedAccount
+  /** By `<reviewer>/<workspace>`. */
+  readonly linked_in: { readonly member: string }
   /** By thread id. */
   readonly thread: Thread
   /** By `<thread id>/<number>`. */

@@ -17,6 +17,7 @@ import { neverPurge, purgeAt, purged, type Purged, readPurged } from '../core/ex
 import { read, remove, unchanged, type Versioned } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { endOverlap } from '../auth/keys.ts'
+import { endLinkWhenOver } from '../auth/linked-accounts.ts'
 import { endWhenOver, unlist } from '../auth/sessions.ts'
 import { forgetTask } from './forget-tasks.ts'
 import { beginForgetting, forgetThreads } from './forget-threads.ts'
@@ -175,6 +176,7 @@ const PURGES: Readonly<Record<Purged, Purge>> = {
   token: forgetToken,
   session: endWhenOver,
   link: forgetLink,
+  linked: endLinkWhenOver,
   delivery: forgetDelivery,
   webhook: forgetDestination,
   freeze: sweepFrozen,

@@ -7,6 +7,7 @@ import type { HttpDeps } from '../core/deps.ts'
 import type { Answer, Handlers } from '../core/handler.ts'
 import { adminHandlers } from '../operations/admin.ts'
 import { agentHandlers } from '../operations/agent.ts'
+import { chatHandlers } from '../operations/chats.ts'
 import { erasureHandlers } from '../operations/erasure.ts'
 import { freezeHandlers } from '../operations/freeze.ts'
 import { legalHoldHandlers } from '../operations/legal-hold.ts'
@@ -25,6 +26,7 @@ export function mountOperations(app: FastifyInstance, http: HttpDeps, health: He
     ...agentHandlers(http),
     ...reviewHandlers(http),
     ...sessionHandlers(http),
+    ...chatHandlers(http),
     ...adminHandlers(http),
     ...erasureHandlers,
     ...freezeHandlers,
