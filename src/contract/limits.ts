@@ -61,7 +61,6 @@ export const LIMITS = {
   /** A session ends after this time without a request, and after its longest time in any case. Both configurable. */
   SESSION_IDLE_MS: 30 * 60_000,
   SESSION_MS: 8 * 60 * 60_000,
-  CHAT_LINK_MS: 30 * 24 * 60 * 60_000,
   /** Attempts to sign in with invalid links, and by single sign-on, per instance. */
   SIGN_INS_PER_MINUTE: 120,
   /** Most flows of single sign-on that one address begins in a minute on one instance, and most answers that wait. */

@@ -211,10 +211,6 @@ export const SETTINGS = {
     default: String(LIMITS.SESSION_MS),
     help: 'time after which a console session ends in any case, ms',
   }),
-  chatLinkLifetime: setting(whole(60_000, 90 * 24 * 3_600_000), {
-    default: String(LIMITS.CHAT_LINK_MS),
-    help: 'time after which a linked account of a chat ends in any case, ms',
-  }),
   oidcIssuer: setting(issuer, { help: 'identity provider of the console, such as https://login.example' }),
   oidcClientId: setting(text, { help: 'id of this gateway at the identity provider' }),
   oidcClientSecret: setting(text, {

@@ -118,7 +118,7 @@ describe('the end of a link', () => {
   })
 
   it('sign-out by an administrator', async () => {
-    await world.admin('POST', 'reviewers/acme/ben/sign-out')
+    await world.admin('DELETE', 'reviewers/acme/ben/sessions')
     expect(await ends()).toEqual(['ended_by_admin'])
   })
 
