@@ -10,6 +10,8 @@ export interface Destination {
   readonly payload: 'thin' | 'full'
   /** The chat format that replaces the event's JSON. */
   readonly format?: ChatFormat
+  /** The channel, for an application of a chat. */
+  readonly channel?: string
   /** The current secret first, then an earlier secret, which also signs until it expires. */
   readonly secrets: readonly { readonly secret: string; readonly until?: number }[]
   readonly created_at: number
@@ -31,6 +33,9 @@ const SHOWN_OF_SECRET = 4
 /** True for messages to people, not to programs. */
 export const isChat = (format: string | undefined): format is ChatFormat =>
   format === 'chat' || format === 'teams'
+
+/** True for an application of a chat, whose messages are rewritten in place. */
+export const isApp = (format: string | undefined): boolean => format === 'slack-app'
 
 /**
  * The shortened URL of a chat, because anyone who knows the full URL can post there. The shortened URL is enough to
