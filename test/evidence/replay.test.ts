@@ -901,7 +901,7 @@ describe('an impossible history', () => {
     [
       'a vote by a key where a person has to sign in',
       [pending(SIGNED_IN), voted(ANN)],
-      'a key cannot vote when a sign-in is required',
+      'only a sign-in to the console can vote when one is required',
     ],
     [
       'votes on different things',

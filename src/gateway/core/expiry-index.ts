@@ -9,6 +9,7 @@ export type Purged =
   | 'session'
   | 'link'
   | 'linked'
+  | 'clicked'
   | 'delivery'
   | 'webhook'
   | 'freeze'

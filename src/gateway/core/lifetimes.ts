@@ -25,6 +25,11 @@ export const RECORD_LIFETIMES: Readonly<Record<RecordType, Lifetime>> = {
   asked: { holds: 'the first of equal waiting calls', until: 'the call waits no longer' },
   token: { holds: 'a proof, as a hash', until: '7 days after it expires' },
   answer: { holds: 'an answer for an `Idempotency-Key`', until: '24 hours' },
+  posted: {
+    holds: 'a message of a chat: its place, and the names of what it displayed',
+    until: WITH_THE_THREAD,
+  },
+  clicked: { holds: 'a click in a chat that was counted', until: '24 hours' },
   delivery: {
     holds: 'a delivery to a webhook, with its text',
     until: 'a day after success, 7 days after the last failure',
@@ -80,6 +85,7 @@ export const INDEX_LIFETIMES: Readonly<Record<keyof typeof INDEX, Lifetime>> = {
   files: { holds: 'record files that left the store, with their hash', until: FOR_EVER },
   checkpoints: { holds: 'checkpoints', until: WITH_ITS_RECORD },
   deliveries: { holds: 'deliveries of a webhook', until: WITH_ITS_RECORD },
+  posted: { holds: 'messages of chats about a thread', until: WITH_ITS_RECORD },
   voted: { holds: 'threads by reviewers who voted', until: WITH_THE_THREAD },
   decided: { holds: 'threads with votes, by tool', until: WITH_THE_THREAD },
   erased: { holds: 'records with erased disclosures', until: WITH_ITS_RECORD },

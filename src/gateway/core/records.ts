@@ -76,6 +76,10 @@ export interface Records {
   readonly tiles: TilesRecord
   /** In the system partition only, `all`: the question whether record files are lost, which each instance answers. */
   readonly loss: LossQuestion
+  /** By `chm_<tenant>_<hash>`: a message of a chat about a thread (src/gateway/chat/deliver.ts). */
+  readonly posted: PostedMessage
+  /** By SHA-256 of the envelope's id: a click that was counted. */
+  readonly clicked: CountedClick
   /** By its id. */
   readonly delivery: DeliveryRecord
   /** In the system partition only, by the id of a gateway: its last report. */
@@ -245,6 +249,33 @@ export interface DeliveryRecord {
   readonly last?: { readonly at: number; readonly result: string }
   /** The trace of the event. */
   readonly trace?: TraceContext
+}
+
+export interface PostedMessage {
+  readonly destination: string
+  readonly channel: string
+  readonly thread_id: string
+  readonly tool: string
+  /** The chat's own id of the message; absent until the chat has answered. */
+  readonly stamp?: string
+  /** Rises with what a click means: the revision, the displayed places, and whether they are the whole call. */
+  readonly version: number
+  readonly revision: number
+  readonly places: readonly string[]
+  readonly whole: boolean
+  /** ms since 1970. */
+  readonly drawn_at: number
+  /** True while equal calls share the message. */
+  readonly shared?: true
+}
+
+export interface CountedClick {
+  readonly thread_id: string
+  /** The linked account, as `<workspace>/<member>`. */
+  readonly account: string
+  readonly act: 'approve' | 'reject' | 'request_changes'
+  readonly revision: number
+  readonly at: number
 }
 
 export interface StoredAnswer {

@@ -177,6 +177,8 @@ const PURGES: Readonly<Record<Purged, Purge>> = {
   session: endWhenOver,
   link: forgetLink,
   linked: endLinkWhenOver,
+  clicked: (_deps, _tenant, id) =>
+    Promise.resolve({ answer: undefined, writes: [remove('clicked', id), neverPurge('clicked', id)] }),
   delivery: forgetDelivery,
   webhook: forgetDestination,
   freeze: sweepFrozen,
