@@ -26,14 +26,13 @@ export async function startChat(
     readonly onClick: (app: ChatApp, click: ChatClick) => Promise<ChatAnswer>
     readonly metrics: Metrics
     readonly log: Logger
-    readonly trust?: Pick<OutboundOptions, 'ca' | 'dnsServers'>
   },
 ): Promise<Chat | undefined> {
   const { slackAppToken, slackBotToken, slackClientId, slackClientSecret } = config
   if (!slackAppToken || !slackBotToken || !slackClientId || !slackClientSecret) return undefined
-  const { onClick, metrics, log, trust } = parts
+  const { onClick, metrics, log } = parts
   const { openSlack } = await import('../slack/app.ts')
-  const transport = slackTransport(config, trust)
+  const transport = slackTransport(config)
   metrics.chatConnected(false)
   const slack = openSlack({
     ...transport,
@@ -77,7 +76,7 @@ type Transport = Pick<SlackOptions, 'server' | 'fetch' | 'open' | 'clock'>
  */
 export function slackTransport(
   { slackServer, webhooksAllow: allowed = [] }: Config,
-  trust: Pick<OutboundOptions, 'ca' | 'dnsServers'> = {},
+  trust: Omit<OutboundOptions, 'allowed'> = {},
 ): Transport {
   const clock = {
     now: () => performance.now(),
@@ -86,10 +85,11 @@ export function slackTransport(
   }
   if (slackServer !== undefined) return { clock, server: slackServer, ...rehearsal(slackServer) }
   const guard = { allowed, ...trust }
+  const outbound = createOutbound(guard)
   return {
     clock,
     server: SLACK,
-    fetch: createOutbound(guard).fetch,
+    fetch: (url, init) => outbound.fetch(url, init),
     open(url) {
       if (!url.startsWith('wss://')) throw new Error('Slack named an address without TLS')
       return openGuarded(url.replace('wss:', 'https:'), guard, CONNECT_MS)
