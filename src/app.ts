@@ -198,7 +198,8 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   const { watch } = reports
   const evidence = startLog(deps, parts, { identity: own.log, watch, traffic: asked.traffic, ...adapters })
   const chat = await openChat(deps, config, { parts, metrics })
-  const webhooks = startWebhooks(deps, config, { settings: parts.webhooks, metrics, log, tracing })
+  const sending = { settings: parts.webhooks, metrics, log, tracing, chat: chat?.app }
+  const webhooks = startWebhooks(deps, config, sending)
   subscribe(channel, { ...evidence, reports, log })
   const { server, health } = serverOf(config, {
     deps,

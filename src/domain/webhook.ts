@@ -1,6 +1,17 @@
 /** Formats for chats: a line of text, or a Microsoft Teams card. */
 export type ChatFormat = 'chat' | 'teams'
 
+/** Apps of chats (docs/chat.md). Their messages are rewritten, and may have buttons. */
+export type ChatAppFormat = 'slack-app'
+export const isChatApp = (format: string | undefined): format is ChatAppFormat => format === 'slack-app'
+
+/** A call must fit each member. */
+export interface OnlyCalls {
+  readonly groups?: readonly string[]
+  readonly risks?: readonly string[]
+  readonly tools?: readonly string[]
+}
+
 /** A destination of webhooks. */
 export interface Destination {
   readonly id: string
@@ -9,9 +20,11 @@ export interface Destination {
   readonly events?: readonly string[]
   readonly payload: 'thin' | 'full'
   /** The chat format that replaces the event's JSON. */
-  readonly format?: ChatFormat
-  /** The channel, for an application of a chat. */
+  readonly format?: ChatFormat | ChatAppFormat
+  /** The channel of an app, which posts and rewrites messages there. */
   readonly channel?: string
+  /** The calls about which an app posts; all when absent. */
+  readonly only?: OnlyCalls
   /** The current secret first, then an earlier secret, which also signs until it expires. */
   readonly secrets: readonly { readonly secret: string; readonly until?: number }[]
   readonly created_at: number
@@ -33,9 +46,6 @@ const SHOWN_OF_SECRET = 4
 /** True for messages to people, not to programs. */
 export const isChat = (format: string | undefined): format is ChatFormat =>
   format === 'chat' || format === 'teams'
-
-/** True for an application of a chat, whose messages are rewritten in place. */
-export const isApp = (format: string | undefined): boolean => format === 'slack-app'
 
 /**
  * The shortened URL of a chat, because anyone who knows the full URL can post there. The shortened URL is enough to

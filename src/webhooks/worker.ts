@@ -1,9 +1,10 @@
 import { setMaxListeners } from 'node:events'
+import type { ChatApp } from '../domain/chat.ts'
 import { readRetryAfter } from '../domain/retry.ts'
-import { type Destination, isApp, secretsInForce } from '../domain/webhook.ts'
+import { type Destination, isChatApp, secretsInForce } from '../domain/webhook.ts'
+import { type ChatDelivery, deliverToChat } from '../gateway/chat/deliver.ts'
 import { type AttemptResult, deliveryToMake, recordAttempt } from '../gateway/webhooks/delivery-attempts.ts'
 import type { Deps } from '../gateway/core/deps.ts'
-import type { DeliveryRecord } from '../gateway/core/records.ts'
 import { destinations } from '../gateway/webhooks/destinations.ts'
 import type { Span } from '../gateway/core/trace-context.ts'
 import { INDEX } from '../gateway/core/indexes.ts'
@@ -26,8 +27,8 @@ export interface Worker {
 
 export interface WorkerOptions {
   readonly outbound: Outbound
-  /** Brings the message of a chat's application up to date. Absent without such an application. */
-  readonly tell?: Tell | undefined
+  /** The app of a chat, for destinations with its format. */
+  readonly chat: ChatApp | undefined
   /** Time between two looks at all tenants, ms. */
   readonly everyMs: number
   /** Time limit of one attempt, ms. */
@@ -46,15 +47,6 @@ export interface Observed {
   /** Time from the event to the delivery, ms. Present for a successful delivery. */
   readonly lagMs?: number
 }
-
-/** One attempt for a destination whose format is an application of a chat (src/domain/chat.ts). */
-export type Tell = (telling: {
-  readonly tenant: string
-  readonly destination: Destination
-  readonly id: string
-  readonly delivery: DeliveryRecord
-  readonly signal: AbortSignal
-}) => Promise<AttemptResult>
 
 export const TRY_MS = 15_000
 const CONNECTIONS = 16
@@ -244,8 +236,8 @@ async function post(
   const tries = delivery.attempts + 1
   span.note({ event, tenant, thread_id, delivery: id, destination: destination.id, tries })
   const start = performance.now()
-  const made = await (isApp(destination.format)
-    ? told(options, { tenant, destination, id, delivery, signal })
+  const made = await (isChatApp(destination.format)
+    ? toldTo(deps, options, { tenant, destination, record: delivery }, signal)
     : sentTo(deps, options, { destination, id, body: delivery.body }, signal))
   if (made === undefined) return undefined
   const { attempt, code } = made
@@ -276,15 +268,15 @@ async function sentTo(
   return { attempt: attemptResult(sent, wall()), code: codeOf(sent) }
 }
 
-/** A chat that is not set up here counts as one that does not answer. */
-async function told(
-  { tell, deadlineMs }: WorkerOptions,
-  telling: Parameters<Tell>[0],
+async function toldTo(
+  deps: Deps,
+  { chat, deadlineMs }: WorkerOptions,
+  delivery: ChatDelivery,
+  signal: AbortSignal,
 ): Promise<Made | undefined> {
-  const signal = AbortSignal.any([telling.signal, AbortSignal.timeout(deadlineMs)])
-  const attempt =
-    (await tell?.({ ...telling, signal })) ?? ({ outcome: 'failure', answer: 'no chat' } as const)
-  if (telling.signal.aborted && attempt.outcome !== 'success') return undefined
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)])
+  const attempt = await deliverToChat(deps, chat, delivery, limit)
+  if (signal.aborted && attempt.outcome !== 'success') return undefined
   return { attempt, code: attempt.outcome === 'success' ? '2xx' : 'chat' }
 }
 

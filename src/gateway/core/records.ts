@@ -267,6 +267,10 @@ export interface PostedMessage {
   readonly drawn_at: number
   /** True while equal calls share the message. */
   readonly shared?: true
+  /** Random, new for each time that the message was drawn. */
+  readonly drawing: string
+  /** Another delivery posts the message until then, ms since 1970. */
+  readonly posting_until?: number
 }
 
 export interface CountedClick {

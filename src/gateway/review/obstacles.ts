@@ -36,7 +36,7 @@ export function checkPending(thread: Thread, circumstances: Circumstances): void
 }
 
 /** The state of a closed thread, even before its end is recorded; undefined while reviewers can vote. */
-function closedAs(thread: Thread, { now, freezes, rejects }: Circumstances): string | undefined {
+export function closedAs(thread: Thread, { now, freezes, rejects }: Circumstances): string | undefined {
   const { status, approval } = thread
   if (isExpired(thread, now)) return 'the thread is expired'
   if (thread.withdrawn_at !== undefined) return 'the thread is withdrawn'
