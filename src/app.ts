@@ -3,6 +3,7 @@ import type { SettingsView } from './contract/admin.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { assembleMetrics } from './app/metrics.ts'
+import { type Chat, startChat } from './app/chat.ts'
 import { hostInUrl, listenAddress } from './app/listen-address.ts'
 import { type Channel, createChannel, depsOf, commitIds, randomSource } from './app/deps.ts'
 import { startCheckpoints } from './app/evidence.ts'
@@ -23,6 +24,7 @@ import { section } from './settings/section.ts'
 import type { Config } from './settings/settings.ts'
 import type { Checkpointer } from './evidence/checkpointer.ts'
 import type { LogIdentity } from './gateway/jobs/checkpoints.ts'
+import { click } from './gateway/chat/click.ts'
 import type { Deps } from './gateway/core/deps.ts'
 import { issueLink, type Person } from './gateway/auth/login-links.ts'
 import type { LossWatch } from './gateway/jobs/loss-watch.ts'
@@ -144,6 +146,7 @@ interface Gateway extends Adapters {
   readonly site: () => Site
   readonly timer: Timer
   readonly worker: Webhooks['worker']
+  readonly chat: Chat | undefined
   readonly checkpointer: Checkpointer
   readonly tiles: TilesWriter
   readonly tilesWatch: TilesWatch
@@ -194,7 +197,9 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   const { tilesWatch, reports } = startWatches(deps, whole.tiles, { own, config, parts, ...adapters })
   const { watch } = reports
   const evidence = startLog(deps, parts, { identity: own.log, watch, traffic: asked.traffic, ...adapters })
-  const webhooks = startWebhooks(deps, config, { settings: parts.webhooks, metrics, log, tracing })
+  const chat = await openChat(deps, config, { parts, metrics })
+  const sending = { settings: parts.webhooks, metrics, log, tracing, chat: chat?.app }
+  const webhooks = startWebhooks(deps, config, sending)
   subscribe(channel, { ...evidence, reports, log })
   const { server, health } = serverOf(config, {
     deps,
@@ -206,11 +211,13 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     streamBeatMs: parts.streamBeatMs ?? BEAT_MS,
     tracing,
     webhooks: webhooks.ports,
+    chat,
     site,
     reports,
     settings: parts.settings ?? NO_SETTINGS,
   })
   const jobs = {
+    chat,
     worker: webhooks.worker,
     reports,
     sizes: startSizes(deps, config, { store: adapters.store, log }),
@@ -220,6 +227,17 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   }
   return { ...adapters, deps, metrics, server, health, site, ...jobs }
 }
+
+const openChat = (
+  deps: Deps,
+  config: Config,
+  { parts, metrics }: { readonly parts: AppParts; readonly metrics: Metrics },
+): Promise<Chat | undefined> =>
+  startChat(config, {
+    onClick: (app, clicked) => click(deps, app, clicked),
+    metrics,
+    log: parts.log,
+  })
 
 /** Starts the signer of evidence, and the writer of its tiles. */
 function startLog(
@@ -287,6 +305,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
   const close = async (): Promise<void> => {
     await server.close()
     await timer.close()
+    await gateway.chat?.close()
     await worker.close()
     await policies.close()
     await loads.close()

@@ -7,17 +7,11 @@ export function combinationProblem(
   config: Config,
   env: Readonly<Record<string, string | undefined>>,
 ): string | undefined {
-  const { store, tiles, policies, oidcIssuer, oidcClientId } = config
+  const { store, tiles, policies } = config
   if (/json-rules-engine|\*/.test(env['DEBUG'] ?? ''))
     return 'DEBUG: the rules engine would print payloads to the log; unset it'
-  if (oidcIssuer === undefined && oidcClientId !== undefined)
-    return 'oidc_client_id: it needs oidc_issuer as well'
-  if (oidcClientId === undefined && oidcIssuer !== undefined)
-    return 'oidc_issuer: it needs oidc_client_id as well'
-  const missing = SLACK.find((key) => config[key] === undefined)
-  const given = SLACK.find((key) => config[key] !== undefined)
-  if (missing !== undefined && given !== undefined)
-    return `${nameOf(given)}: it needs ${nameOf(missing)} as well`
+  const incomplete = TOGETHER.map((keys) => incompleteIn(config, keys)).find((one) => one !== undefined)
+  if (incomplete !== undefined) return incomplete
   if (tiles?.kind === 'directory' && isInside(tiles.path, policies))
     return 'tiles: they must not lie inside the policy directory'
   return store.kind === 'embedded' && isInside(store.path, policies)
@@ -25,8 +19,18 @@ export function combinationProblem(
     : undefined
 }
 
-/** Without one of them, nobody could decide in Slack. */
-const SLACK = ['slackAppToken', 'slackBotToken', 'slackClientId', 'slackClientSecret'] as const
+/** Settings that need one another. Without one of those of Slack, nobody could decide there. */
+const TOGETHER = [
+  ['oidcIssuer', 'oidcClientId'],
+  ['slackAppToken', 'slackBotToken', 'slackClientId', 'slackClientSecret'],
+] as const satisfies SettingKey[][]
+
+function incompleteIn(config: Config, keys: readonly SettingKey[]): string | undefined {
+  const missing = keys.find((key) => config[key] === undefined)
+  const given = keys.find((key) => config[key] !== undefined)
+  if (missing === undefined || given === undefined) return undefined
+  return `${nameOf(given)}: it needs ${nameOf(missing)} as well`
+}
 
 const nameOf = (key: SettingKey): string => SETTING_ROWS.find((row) => row.key === key)?.name ?? key
 

@@ -27,15 +27,8 @@ const MOST_KEPT = 10_000
 const BETWEEN_MS = 1_000
 /** A message that would wait longer for its turn is tried again later, ms. */
 const MOST_WAIT_MS = 5_000
-/** Errors after which the same request cannot succeed. */
-const GONE = [
-  'channel_not_found',
-  'is_archived',
-  'message_not_found',
-  'cant_update_message',
-  'edit_window_closed',
-  'restricted_action',
-]
+/** Errors after which no request can succeed. An app that is not in the channel yet may be invited. */
+const GONE = ['is_archived', 'message_not_found', 'cant_update_message', 'edit_window_closed']
 
 /** Connects to Slack in the background: without Slack, the gateway works as before. */
 export function openSlack(options: SlackOptions): SlackApp {

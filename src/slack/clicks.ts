@@ -45,7 +45,7 @@ export async function takeEnvelope(envelope: Envelope, options: ClickOptions): P
   const late = setTimeout(() => void say(UNKNOWN, read, options), LATE_MS)
   const answer = await options.onClick(read).catch(() => undefined)
   clearTimeout(late)
-  // without a stored click there is no acknowledgement, and Slack tells the person so as well
+  // without a stored click there is no acknowledgement: Slack tells the person so, and may send it again
   if (answer === undefined) return answered(await say(UNKNOWN, read, options), UNKNOWN, options)
   if (answer.kind !== 'ask' && read.comment !== undefined) {
     const inTime = performance.now() - began < DIALOG_MS

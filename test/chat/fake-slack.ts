@@ -322,11 +322,10 @@ export async function startFakeSlack(port = 0) {
 }
 
 function buttonValue(messages: ReadonlyMap<string, FakeMessage>, ts: string): string {
-  const message = [...messages.values()].find((one) => one.ts === ts)
-  const blocks = (message?.versions.flatMap(({ blocks: all }) => all as Json[]) ?? []).flatMap(
-    ({ elements }) => elements as Json[],
-  )
-  return String(
-    blocks.find(({ type, value }) => type === 'button' && value !== undefined)?.['value'] ?? 'none',
-  )
+  const versions = [...messages.values()].find((one) => one.ts === ts)?.versions ?? []
+  const elements = versions
+    .flatMap(({ blocks }) => blocks as Json[])
+    .flatMap((block) => block['elements'] as Json[])
+  const button = elements.findLast(({ type, value }) => type === 'button' && value !== undefined)
+  return (button?.['value'] ?? 'none') as string
 }

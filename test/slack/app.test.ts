@@ -111,7 +111,7 @@ it('rewrites a message in its place, and reports a message that is gone', async 
   const gone = { channel: SLACK.channel, stamp: '1.0' }
   expect(await gateway.app.rewrite(gone, over, signal)).toEqual({ kind: 'gone', code: 'message_not_found' })
   expect(await gateway.app.post('C0OTHER001', over, signal)).toEqual({
-    kind: 'gone',
+    kind: 'failed',
     code: 'channel_not_found',
   })
   gateway.tick(1_000)

@@ -24,7 +24,7 @@ export function opened(
     server: slack.url,
     appToken: SLACK.appToken,
     botToken: SLACK.botToken,
-    fetch: (url, { deadlineMs: _, ...init }) => fetch(url, init),
+    fetch: (url, init) => fetch(url, init),
     open: () => Promise.resolve(undefined),
     clock: {
       now: () => now,
