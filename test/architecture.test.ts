@@ -177,6 +177,7 @@ const FLOORS: Record<string, readonly string[]> = {
     'review',
     'history',
     'agents',
+    'chats',
     'policies',
     'playground',
     'webhooks',

@@ -117,6 +117,8 @@ function Current() {
       )
     case 'agents':
       return <More show={({ AgentsPage }) => <AgentsPage />} />
+    case 'chats':
+      return <More show={({ ChatsPage }) => <ChatsPage proposal={here.proposal} />} />
     case 'webhooks':
       return (
         <More

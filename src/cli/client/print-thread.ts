@@ -169,12 +169,15 @@ function rejected(rejections: Rejections): string[] {
   return ['Rejected before', ...lines, '']
 }
 
+/** The channel of a vote, where it is not the console. */
+const BY: Readonly<Record<string, string>> = { key: ' by key', slack: ' in Slack' }
+
 function votes(view: ThreadView): string[] {
   if (view.votes.length === 0) return []
   const lines = view.votes.map((vote) => {
     const gone = vote.void ? ` (revision ${vote.revision}, void)` : ''
     const comment = vote.comment === undefined ? '' : `: ${setIn(vote.comment)}`
-    return `  ${vote.name ?? vote.reviewer} ${vote.decision}${gone}${comment}`
+    return `  ${vote.name ?? vote.reviewer} ${vote.decision}${BY[vote.via] ?? ''}${gone}${comment}`
   })
   return ['Votes', ...lines, '']
 }
