@@ -3,7 +3,7 @@ import type { SettingsView } from './contract/admin.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { assembleMetrics } from './app/metrics.ts'
-import { type Chat, startChat } from './app/chat.ts'
+import { type Chat, type Clock, REAL_CLOCK, startChat } from './app/chat.ts'
 import { hostInUrl, listenAddress } from './app/listen-address.ts'
 import { type Channel, createChannel, depsOf, commitIds, randomSource } from './app/deps.ts'
 import { startCheckpoints } from './app/evidence.ts'
@@ -78,6 +78,8 @@ export interface AppParts extends BundleLoaders {
   readonly tilesEveryMs?: number
   /** Settings of webhooks: the interval of the outbox, the time limit of an attempt, and trusted certificates. */
   readonly webhooks?: WebhookParts
+  /** Time and waiting of the chat, for tests. */
+  readonly chatClock?: Clock
   /** The report of the settings for `countersign doctor`. A program without settings reports none. */
   readonly settings?: SettingsView
   /** Creates the counters; the default keeps the metrics of the table. */
@@ -237,6 +239,7 @@ const openChat = (
     onClick: (app, clicked) => click(deps, app, clicked),
     metrics,
     log: parts.log,
+    clock: parts.chatClock ?? REAL_CLOCK,
   })
 
 /** Starts the signer of evidence, and the writer of its tiles. */

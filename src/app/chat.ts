@@ -16,6 +16,12 @@ export interface Chat {
   close(): Promise<void>
 }
 
+export type Clock = SlackOptions['clock']
+export const REAL_CLOCK: Clock = {
+  now: () => performance.now(),
+  sleep: (ms, signal) => setTimeout(ms, undefined, { ref: false, ...(signal && { signal }) }),
+}
+
 const SLACK = 'https://slack.com'
 const CONNECT_MS = 10_000
 
@@ -26,16 +32,18 @@ export async function startChat(
     readonly onClick: (app: ChatApp, click: ChatClick) => Promise<ChatAnswer>
     readonly metrics: Metrics
     readonly log: Logger
+    readonly clock: Clock
   },
 ): Promise<Chat | undefined> {
   const { slackAppToken, slackBotToken, slackClientId, slackClientSecret } = config
   if (!slackAppToken || !slackBotToken || !slackClientId || !slackClientSecret) return undefined
-  const { onClick, metrics, log } = parts
+  const { onClick, metrics, log, clock } = parts
   const { openSlack } = await import('../slack/app.ts')
   const transport = slackTransport(config)
   metrics.chatConnected(false)
   const slack = openSlack({
     ...transport,
+    clock,
     appToken: slackAppToken,
     botToken: slackBotToken,
     onClick: (click) => onClick(counted, click),
@@ -68,7 +76,7 @@ export async function startChat(
   return { app: counted, provider, close: () => slack.close() }
 }
 
-type Transport = Pick<SlackOptions, 'server' | 'fetch' | 'open' | 'clock'>
+type Transport = Pick<SlackOptions, 'server' | 'fetch' | 'open'>
 
 /**
  * The way to Slack: by the outbound guard, as every connection of the gateway. Only a server that takes the place of
@@ -78,16 +86,10 @@ export function slackTransport(
   { slackServer, webhooksAllow: allowed = [] }: Config,
   trust: Omit<OutboundOptions, 'allowed'> = {},
 ): Transport {
-  const clock = {
-    now: () => performance.now(),
-    sleep: (ms: number, signal?: AbortSignal) =>
-      setTimeout(ms, undefined, { ref: false, ...(signal && { signal }) }),
-  }
-  if (slackServer !== undefined) return { clock, server: slackServer, ...rehearsal(slackServer) }
+  if (slackServer !== undefined) return { server: slackServer, ...rehearsal(slackServer) }
   const guard = { allowed, ...trust }
   const outbound = createOutbound(guard)
   return {
-    clock,
     server: SLACK,
     fetch: (url, init) => outbound.fetch(url, init),
     open(url) {

@@ -150,20 +150,3 @@ it('a person who cannot be answered in the channel is answered in a dialog; else
   await gateway.app.close()
   expect(gateway.results).toEqual(['counted', 'counted', 'unanswered'])
 })
-
-it('from click to answered, 100 in a row', async () => {
-  await open()
-  const times: number[] = []
-  for (let at = 1; at <= 100; at += 1) {
-    const began = performance.now()
-    slack.click()
-    await answered(at)
-    times.push(performance.now() - began)
-  }
-  times.sort((one, other) => one - other)
-  const [p50 = NaN, p99 = NaN] = [times[49], times[98]]
-  console.log(
-    `click to answered, of 100: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms (verb not included)`,
-  )
-  expect(p99).toBeLessThan(1_000)
-})

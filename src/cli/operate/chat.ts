@@ -1,4 +1,4 @@
-import { slackTransport } from '../../app/chat.ts'
+import { REAL_CLOCK, slackTransport } from '../../app/chat.ts'
 import { CHATS } from '../../contract/operations/chats.ts'
 import type { Config } from '../../settings/settings.ts'
 import { command } from '../terminal/command.ts'
@@ -51,7 +51,11 @@ export async function askSlack(config: Config, channels?: readonly string[]) {
   if (appToken === undefined || botToken === undefined) return undefined
   const { createWebApi } = await import('../../slack/web-api.ts')
   const { checkSlack } = await import('../../slack/check.ts')
-  return checkSlack(createWebApi(slackTransport(config)), { appToken, botToken }, channels)
+  return checkSlack(
+    createWebApi({ ...slackTransport(config), clock: REAL_CLOCK }),
+    { appToken, botToken },
+    channels,
+  )
 }
 
 const needed = (what: string): CliFailure => new CliFailure(`set ${what}`, { exit: EXIT.usage })
