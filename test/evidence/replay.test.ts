@@ -1783,7 +1783,7 @@ describe('an impossible history', () => {
     [
       'a member with none of its values',
       [webhook('created', { id: 'w', ...FORM, format: 'fax' })],
-      'its `format` is not one of event, chat, teams',
+      'its `format` is not one of event, chat, teams, slack-app',
     ],
     ['a record of no kind', [record('constructor' as 'agent.event')], 'the type "constructor" is unknown'],
     [
