@@ -20,7 +20,6 @@ import { startWatches, type TilesWatch } from './app/tiles-watch.ts'
 import { tracingOf } from './app/tracing.ts'
 import { storeOfWholeLog } from './app/whole-log.ts'
 import { startWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
-import { section } from './settings/section.ts'
 import type { Config } from './settings/settings.ts'
 import type { Checkpointer } from './evidence/checkpointer.ts'
 import type { LogIdentity } from './gateway/jobs/checkpoints.ts'
@@ -324,8 +323,9 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
   try {
     await server.listen({ host: await listenAddress(config.host), port: config.port, backlog: BACKLOG })
     const pages = { scrape: metrics.scrape, ready: () => health.ready() }
-    const place = section(config, 'metrics')
-    scrapes = await listenForOperators(pages, { ...place, host: await listenAddress(place.host) })
+    const { metricsPort, metricsNames: names = [] } = config
+    const host = await listenAddress(config.metricsHost)
+    scrapes = await listenForOperators(pages, { host, port: metricsPort, names })
     const { port } = server.server.address() as AddressInfo
     const site = gateway.site()
     warnOfSite(config, site, log)

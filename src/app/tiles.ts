@@ -4,7 +4,7 @@ import type { Deps } from '../gateway/core/deps.ts'
 import type { LogIdentity } from '../gateway/jobs/checkpoints.ts'
 import type { LossWatch } from '../gateway/jobs/loss-watch.ts'
 import { type Behind, lookAtTiles, publishTiles, type Tiles } from '../gateway/jobs/publish-tiles.ts'
-import { removePublished } from '../gateway/jobs/remove-published.ts'
+import { FORGET } from '../gateway/jobs/retention.ts'
 import { SYSTEM } from '../gateway/core/records.ts'
 import { listTenants } from '../gateway/core/tenants.ts'
 import type { TilesReadings } from '../telemetry/count/gauges.ts'
@@ -191,7 +191,7 @@ class Writer implements TilesWriter {
     // also in a store that is short of room, because that makes room
     for (let bundles = 0; bundles < BUNDLES_AT_ONCE && !this.#end.signal.aborted; bundles++) {
       const begun = performance.now()
-      if (!(await removePublished(this.#deps, this.#tiles, tenant))) return false
+      if (!(await FORGET.log_in_store(this.#deps, this.#tiles, tenant))) return false
       await pause(PAUSES * (performance.now() - begun))
       while (this.#parts.isBusy() && !this.#end.signal.aborted) await pause(BUSY_MS)
     }

@@ -1,4 +1,4 @@
-// @store each
+// @store each, in the soak
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ChatList } from '../../src/contract/chat.ts'
 import { hashCredential } from '../../src/domain/credential.ts'

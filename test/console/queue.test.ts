@@ -303,8 +303,12 @@ describe('the queue', () => {
       ['agents', 'Owner'],
       ['history', 'Cat Cox approved.'],
     ] as const) {
+      const open = (): Promise<string> => page.evaluate((there) => (location.hash = there), `#/${hash}`)
+      await open()
+      await page.getByText(text).first().waitFor()
+      await page.evaluate(() => (location.hash = '#/queue'))
       await page.context().setOffline(true)
-      await page.evaluate((there) => (location.hash = there), `#/${hash}`)
+      await open()
       await page.getByText('The gateway has not answered since').waitFor()
       await page.context().setOffline(false)
       await page.getByText(text).first().waitFor()

@@ -87,6 +87,17 @@ const votedOf = (groups: string[], parts: Parameters<typeof voted>[2] = {}, by =
 const raisedTo = (requirement: JsonObject): JsonObject =>
   record('requirement.raised', { by: 'gateway:policies', details: { policy: 'b', requirement } })
 const collected = (): JsonObject => record('approval.collected', { details: { signed: false } })
+/** An outcome of a thread; the records of KEYS come first. */
+const over = (of: number | undefined, parts: Parameters<typeof record>[1] = {}): JsonObject =>
+  record('call.ended', {
+    ...parts,
+    details: { outcome: 'executed', run: '1', ...(of !== undefined && { of }), ...parts.details },
+  })
+const atOnce = { thread_id: undefined, revision: undefined }
+const EXPECTED = decided('allow', ['a'], { details: { outcome_by: at(600) } })
+const UNMATCHED = { details: { unmatched: true } }
+const NOT_ALLOWED = (of: number): string =>
+  `record ${of} did not allow this call, or its outcome was recorded before`
 const revoked = (): JsonObject => record('approval.revoked', { details: { code: 'policy_changed' } })
 const released = (seconds: number): JsonObject => record('approval.released', { by: TIMER, at: seconds })
 const desk = (
@@ -111,6 +122,14 @@ const ended = (hash: string, details: JsonObject = {}, by = TIMER): JsonObject =
     by,
     details: { session_hash: hash, reviewer: 'ann', via: 'oidc', reason: 'idle', ...details },
   })
+const linked = (name: string, details: JsonObject = {}): JsonObject =>
+  record('chat.linked', {
+    ...plain,
+    by: ANN,
+    details: { link: name, expires_at: at(3_600), commitment: 'c', ...details },
+  })
+const unlinked = (name: string, reason: string, by: string, reviewer = 'ann'): JsonObject =>
+  record('chat.unlinked', { ...plain, by, details: { link: name, reviewer, reason } })
 const keyGone = (holder: string, id: string, key_hash = `key of ${id}`): JsonObject =>
   record('key.revoked', { ...plain, by: 'admin:admin', details: { holder, id, key_hash } })
 const keyOver = (id: string, seconds: number): JsonObject =>
@@ -301,6 +320,10 @@ const POSSIBLE: readonly [string, JsonObject[]][] = [
     'never redeemed',
     [...APPROVED, minted(), refused('expired', { at: SECONDS.expired }), released(SECONDS.expired)],
   ],
+  ['redeemed, and its outcome', [...REDEEMED, over(8)]],
+  ['an approval without a proof, and its outcome', [...APPROVED, collected(), over(7)]],
+  ['an expected outcome', [EXPECTED, EXPECTED, over(5, atOnce), over(4, atOnce)]],
+  ['an unmatched outcome', [over(undefined, { ...atOnce, ...UNMATCHED })]],
   ['a refusal that names no thread', [refused('invalid', { thread_id: undefined, revision: undefined })]],
   [
     'under a legal hold',
@@ -455,6 +478,19 @@ const POSSIBLE: readonly [string, JsonObject[]][] = [
       pending(SIGNED_IN, { at: 3_599 }),
       voted(ANN, 'approve', { ...SSO, at: 3_602 }),
       approved(ANN, ['ann'], { at: 3_602, details: { waited_ms: 3_000 } }),
+    ],
+  ],
+  [
+    'a vote in a chat, by a linked account that was renewed and ended',
+    [
+      linked('one'),
+      unlinked('one', 'renewed', ANN),
+      linked('two'),
+      keyGone('reviewer', 'ann'),
+      pending(),
+      voted(ANN, 'approve', { details: { via: 'slack' } }),
+      approved(ANN, ['ann']),
+      unlinked('two', 'ended_by_admin', 'admin:admin'),
     ],
   ],
   [
@@ -639,6 +675,28 @@ describe('an impossible history', () => {
     ['a thread opened twice', AGAIN(0), 'its thread was opened before'],
     ['a vote cast twice', AGAIN(1), 'the same reviewer has voted on this revision'],
     ['a proof minted twice', AGAIN(3), 'its approval had been collected'],
+    ['an outcome of no record', [...REDEEMED, over(undefined)], 'it names no record that allowed its call'],
+    ['an outcome before the redemption', [...APPROVED, minted(), over(7)], NOT_ALLOWED(7)],
+    ['an outcome of another record', [...REDEEMED, over(7)], NOT_ALLOWED(7)],
+    ['an outcome twice', [...REDEEMED, over(8), over(8)], NOT_ALLOWED(8)],
+    [
+      'an outcome by another agent',
+      [...REDEEMED, keyOf('agent', 'b'), over(8, { by: 'agent:b' })],
+      'its thread belongs to agent `bot`',
+    ],
+    ['an outcome that policy does not expect', [decided('allow'), over(4, atOnce)], NOT_ALLOWED(4)],
+    ['an expected outcome twice', [EXPECTED, over(4, atOnce), over(4, atOnce)], NOT_ALLOWED(4)],
+    ['an expected outcome of another task', [EXPECTED, over(4, { ...atOnce, task_id: 'b' })], NOT_ALLOWED(4)],
+    [
+      'an unmatched outcome of a thread',
+      [...REDEEMED, over(undefined, UNMATCHED)],
+      'it is unmatched, but names a thread',
+    ],
+    [
+      'an unmatched outcome of a record',
+      [over(4, { ...atOnce, ...UNMATCHED })],
+      'it is unmatched, but names a record',
+    ],
     ['a proof redeemed twice', AGAIN(4), 'its token had been redeemed'],
     [
       'another verdict',
@@ -1373,6 +1431,39 @@ describe('an impossible history', () => {
       'two sessions by one link',
       [link('l'), opened('s'), opened('t')],
       'its link was not issued to this reviewer, or was used',
+    ],
+    ['a link made twice', [linked('one'), linked('one')], 'this link appeared before'],
+    ['the end of no link', [unlinked('one', 'expired', TIMER)], 'no such account was linked'],
+    [
+      'a link that another reviewer ended',
+      [linked('one'), unlinked('one', 'unlinked', BEN)],
+      'only the reviewer may unlink the account',
+    ],
+    [
+      'a link that the timer signed out',
+      [linked('one'), unlinked('one', 'signed_out', TIMER)],
+      '`timer` ends no link as `signed_out`',
+    ],
+    [
+      'groups that no session of the reviewer had',
+      [linked('one', { groups: ['desk'] })],
+      'no session of the reviewer had these groups',
+    ],
+    [
+      'a vote in a chat after its link ended',
+      [
+        linked('one'),
+        unlinked('one', 'unlinked', ANN),
+        keyGone('reviewer', 'ann'),
+        pending(),
+        voted(ANN, 'approve', { details: { via: 'slack' } }),
+      ],
+      '`ann` held no key then and was not signed in',
+    ],
+    [
+      'a vote in a chat where a sign-in is required',
+      [linked('one'), pending(SIGNED_IN), voted(ANN, 'approve', { details: { via: 'slack' } })],
+      'only a sign-in to the console can vote when one is required',
     ],
     [
       'a session opened twice',

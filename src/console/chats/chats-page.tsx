@@ -58,7 +58,9 @@ function Accounts() {
       </ul>
       {body?.chat && <button onClick={() => void begin()}>Link an account of {body.chat}</button>}
       {body && !body.chat && <p class="big">No chat is connected to this gateway.</p>}
-      <p class="note">Whoever has your account of the chat can vote in your name there until you unlink it.</p>
+      <p class="note">
+        Whoever has your account of the chat can vote in your name there until you unlink it.
+      </p>
     </>
   )
 }
@@ -87,8 +89,8 @@ function Question({ proposal }: { readonly proposal: string }) {
         <>
           <p class="big">
             Shall <AgentText text={both.member_name} /> (<span class="mono">{both.member}</span>) of{' '}
-            <AgentText text={both.workspace_name} /> (<span class="mono">{both.workspace}</span>) vote as reviewer{' '}
-            <strong>{both.reviewer}</strong>?
+            <AgentText text={both.workspace_name} /> (<span class="mono">{both.workspace}</span>) vote as
+            reviewer <strong>{both.reviewer}</strong>?
           </p>
           <button onClick={() => void agree()}>Link these two accounts</button>
         </>

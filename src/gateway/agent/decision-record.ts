@@ -41,6 +41,8 @@ export interface Decided extends Kept {
   readonly nonce?: string | undefined
   /** The conditions under which the call may run. */
   readonly requirement?: ReviewRequirement | undefined
+  /** Until when policy expects the outcome of an allowed call, RFC 3339. */
+  readonly outcomeBy?: string | undefined
 }
 
 /** The basis of a decision, without the values of the call. */
@@ -67,6 +69,7 @@ export function basisOfDecision(decided: Decided): Basis {
       limits: outcome.limits && limitsOf(outcome, outcome.limits),
       masked,
       missing,
+      outcome_by: decided.outcomeBy,
       policy: bundle,
       policy_risk: outcome.policyRisk,
       requirement: decided.requirement && requirementDetails(decided.requirement),

@@ -19,10 +19,10 @@ import { INDEX } from '../core/indexes.ts'
 import { endOverlap } from '../auth/keys.ts'
 import { endLinkWhenOver } from '../auth/linked-accounts.ts'
 import { endWhenOver, unlist } from '../auth/sessions.ts'
-import { forgetTask } from './forget-tasks.ts'
-import { beginForgetting, forgetThreads } from './forget-threads.ts'
+import { dueCall } from './due-calls.ts'
+import { beginForgetting } from './forget-threads.ts'
 import { resumeErasure } from './erasing.ts'
-import { forgetDisclosures } from './forget-disclosures.ts'
+import { FORGET } from './retention.ts'
 import { sweepFrozen } from './sweep-frozen.ts'
 import { listTenants } from '../core/tenants.ts'
 import { writeThread } from '../thread/thread-records.ts'
@@ -182,10 +182,11 @@ const PURGES: Readonly<Record<Purged, Purge>> = {
   delivery: forgetDelivery,
   webhook: forgetDestination,
   freeze: sweepFrozen,
-  threads: forgetThreads,
-  disclosures: forgetDisclosures,
+  threads: FORGET.threads,
+  disclosures: FORGET.disclosures,
   erasure: resumeErasure,
-  task: forgetTask,
+  task: FORGET.tasks,
+  call: dueCall,
   limit: (deps, _tenant, limit) =>
     Promise.resolve({ answer: undefined, writes: forgetWindow(limit, deps.store.now()) }),
 }

@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify'
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { CHATS } from '../../contract/operations/chats.ts'
@@ -10,7 +11,7 @@ import { unlink } from '../../gateway/chat/unlink.ts'
 import { clearCookie, cookieOf, setCookie } from '../access/session-cookie.ts'
 import { limitFlows, limitSignIns } from '../access/sign-in-rate.ts'
 import type { HttpDeps } from '../core/deps.ts'
-import { answer, type Handlers } from '../core/handler.ts'
+import type { Handlers } from '../core/handler.ts'
 import { lineOf } from '../core/tracing.ts'
 
 /** `Lax`, because the chat sends the browser back here from its own pages. */
@@ -24,10 +25,7 @@ export function chatHandlers(http: HttpDeps): Handlers<typeof CHATS> {
   return {
     list_chats: async ({ gateway, caller }) => {
       const linked = await listLinks(gateway, caller)
-      return answer(200, {
-        ...(http.chats && { chat: http.chats.label }),
-        linked,
-      })
+      return { ...(http.chats && { chat: http.chats.label }), linked }
     },
 
     start_chat_link: async ({ gateway, caller, request, reply }) => {
@@ -41,11 +39,8 @@ export function chatHandlers(http: HttpDeps): Handlers<typeof CHATS> {
         http.log.warn({ ...lineOf(request), reason: (error as Error).message }, 'no link to the chat')
         throw new GatewayError('store_unavailable', 'the chat does not answer now', { cause: error })
       })
-      setCookie(reply, FLOW_COOKIE, sealed, {
-        sameSite: 'Lax',
-        maxAgeSeconds: LIMITS.LINK_MS / 1000,
-      })
-      return answer(200, { url })
+      setCookie(reply, FLOW_COOKIE, sealed, { sameSite: 'Lax', maxAgeSeconds: LIMITS.LINK_MS / 1000 })
+      return { url }
     },
 
     end_chat_link: async ({ gateway, request, reply }) => {
@@ -59,33 +54,29 @@ export function chatHandlers(http: HttpDeps): Handlers<typeof CHATS> {
         used.add(flow, gateway.store.now())
         clearCookie(reply, FLOW_COOKIE, 'Lax')
         const identity = await provider.redeem(flow, callback)
-        return toConsole(proposeLink(gateway, identity, sessionOf(flow)))
+        toConsole(reply, proposeLink(gateway, identity, sessionOf(flow)))
       } catch (error) {
         if (error instanceof SignInError && error.problem === 'expired') limitSignIns(http, 'stranger')
         http.log.warn({ ...lineOf(request), reason: (error as Error).message }, 'no link to the chat')
-        return toConsole()
+        toConsole(reply)
       }
     },
 
     look_at_chat_link: ({ gateway, caller, body }) =>
-      Promise.resolve(answer(200, accountsOf(gateway, caller, body.proposal))),
+      Promise.resolve(accountsOf(gateway, caller, body.proposal)),
 
-    link_chat: async ({ gateway, caller, body }) => answer(201, await link(gateway, caller, body.proposal)),
+    link_chat: ({ gateway, caller, body }) => link(gateway, caller, body.proposal),
 
-    unlink_chat: async ({ gateway, caller, params }) => {
-      await unlink(gateway, caller, params)
-      return answer(204, null)
-    },
+    unlink_chat: ({ gateway, caller, params }) => unlink(gateway, caller, params),
   }
 }
 
 /** Browsers never send the fragment to a server, so only the gateway's own page can read the proposal. */
-const toConsole = (proposal = 'failed') => answer(303, null, { location: `/console/#/chats/${proposal}` })
+const toConsole = (reply: FastifyReply, proposal = 'failed'): void => {
+  reply.header('location', `/console/#/chats/${proposal}`)
+}
 
-function sessionOf({ challenge }: SealedFlow): {
-  tenant: string
-  session: string
-} {
+function sessionOf({ challenge }: SealedFlow): { tenant: string; session: string } {
   const [tenant, session] = JSON.parse(challenge) as [string, string]
   return { tenant, session }
 }

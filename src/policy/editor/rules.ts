@@ -148,6 +148,10 @@ function ruleSchema(match: JsonObject, groups: readonly string[]): JsonObject {
       ...properties,
       when: { allOf: [match], description: 'The rule means `when AND NOT unless`.' },
       unless: { allOf: [match], description: 'The rule means `when AND NOT unless`.' },
+      unknown: {
+        const: 'review',
+        description: 'Of a reject rule: reviewers decide when the rule cannot be checked.',
+      },
       risk: { ...RISK, description: 'Raises the risk of the call when the rule fires.' },
       reviewers: {
         type: 'object',

@@ -1,4 +1,5 @@
-import { WEEKDAYS } from '../language/time.ts'
+import { RETENTION, RETENTION_KINDS, type RetentionKind } from '../language/retention.ts'
+import { duration, WEEKDAYS } from '../language/time.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { BUDGET_NAMES } from '../../domain/budget.ts'
 import { SERVER_NAME, TOOL_DIGEST } from '../../contract/tool-source.ts'
@@ -42,6 +43,12 @@ export function toolSchema(): JsonObject {
       proof: {
         enum: PROOFS,
         description: '`always`: an allowed call needs a proof too, so that a repeated call runs once.',
+      },
+      outcome: {
+        type: 'string',
+        pattern: '^expected within [1-9][0-9]{0,8}[smhd]$',
+        description:
+          'Agents report how each call ended, within this time. Otherwise History lists the call: `expected within 10m`.',
       },
       labels: list(name(WORD)),
       sensitive: {
@@ -105,7 +112,11 @@ function inputSchema(): JsonObject {
 
 const TYPES = ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string']
 
-const RETENTION: JsonObject = { ...DURATION, description: 'Digits and s, m, h or d, at most 3660 days.' }
+const retentionSchema = (kind: RetentionKind): JsonObject => {
+  const { default: otherwise, least, stays } = RETENTION[kind]
+  const bounds = `at least ${duration(least)}, at most 3660d, ${duration(otherwise)} by default`
+  return { ...DURATION, description: `How long ${stays}: ${bounds}.` }
+}
 
 export function routingSchema(groups: readonly string[]): JsonObject {
   const level = levelSchema(groups)
@@ -118,14 +129,8 @@ export function routingSchema(groups: readonly string[]): JsonObject {
       timezone: text('An IANA name, such as Europe/Berlin; for time.*, from and until.'),
       levels: closed(RISKS, Object.fromEntries(RISKS.map((risk) => [risk, level]))),
       retention: {
-        ...closed([], {
-          threads: RETENTION,
-          disclosures: RETENTION,
-          log_in_store: RETENTION,
-          tasks: RETENTION,
-        }),
-        description:
-          'How long the gateway keeps threads after their end: 30d by default. Disclosures after their record: 90d. Records of evidence in the store, if they are in tiles: 7d. What a task used, after its last call: 90d.',
+        ...closed([], Object.fromEntries(RETENTION_KINDS.map((kind) => [kind, retentionSchema(kind)]))),
+        description: 'How long the gateway keeps data after its end.',
       },
       disclose: {
         ...closed([], { comments: { enum: WORDS_KEPT }, agent_words: { enum: WORDS_KEPT } }),

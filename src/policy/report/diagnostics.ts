@@ -93,6 +93,7 @@ export const DIAGNOSTIC_CODES = {
   contradiction: 'warning',
   'optional-field': 'warning',
   'task-scoped-history': 'warning',
+  'history-ends': 'warning',
   'summary-leaves-out': 'warning',
   'money-decimals': 'warning',
   'functions-unchecked': 'warning',

@@ -7,6 +7,7 @@ import { CONTESTS } from './contests.ts'
 import { ContractModel } from './model.ts'
 import {
   freezing,
+  ending,
   look,
   type Move,
   redemption,
@@ -94,6 +95,7 @@ export class Game {
       ...Array<() => Promise<void>>(3).fill(() => this.#validate()),
       ...Array<() => Promise<void>>(4).fill(() => this.#revise()),
       () => this.#withdraw(),
+      () => this.#end(),
       ...Array<() => Promise<void>>(this.#seats.length > 1 ? 6 : 1).fill(() => this.#together()),
       ...Array<() => Promise<void>>(2).fill(() => this.#pass()),
       () => this.#seldom(),
@@ -288,6 +290,17 @@ export class Game {
     await this.#play(withdrawal(agent, thread))
     if (this.#dice.once(4)) await this.#play(withdrawal(agent, thread))
     if (this.#dice.once(2)) await this.#play(look(owner, { thread }))
+  }
+
+  /** Reports outcomes, mostly of calls that may have run. */
+  async #end(): Promise<void> {
+    const used = [...this.#model().threads].filter(([, one]) => one.redeemed && one.v2)
+    const thread = this.#dice.once(6) || used.length === 0 ? this.#thread() : this.#pick(used)[0]
+    const { agent: owner = 'bot', task = 'none', hash } = this.#model().threads.get(thread) ?? {}
+    const agent = this.#dice.once(8) ? this.#pick(Object.keys(AGENTS)) : owner
+    const end = { agent, task, thread, hash: hash ?? this.#pick(HASHES) }
+    for (let i = this.#dice.below(3); i >= 0; i--)
+      await this.#play(ending({ ...end, outcome: this.#pick(['executed', 'failed'] as const) }))
   }
 
   /** Asks for new tokens, mostly of calls whose token was handed out, and sometimes above the limit. */
