@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { edited, held } from '../gateway-fixture.ts'
+import { edited, held, until } from '../gateway-fixture.ts'
 import { SLACK } from './fake-slack.ts'
 import { openSlackWorld, type SlackWorld } from './slack-world.ts'
 
@@ -18,10 +18,15 @@ beforeEach(async () => {
 })
 afterEach(() => at.close())
 
+/** Waits until each event was delivered: then the gateway knows where each message stands. */
+const settled = (): Promise<void> => {
+  const count = (event: string): number =>
+    at.world.logged.filter((line) => line.includes(`"event":"${event}`)).length
+  return until(() => count('webhook.delivered') === count('review.'))
+}
 const hold = async (payload: object = { note: 'one' }) => {
-  const before = at.slack.messages.size
   const call = await held(await at.world.agent('bot'), { tool_name: 'hold', payload: payload as never })
-  await at.slack.until(() => at.slack.messages.size === before + 1)
+  await settled()
   return call
 }
 const blocks = (): string => JSON.stringify(at.slack.shown()['blocks'])
@@ -31,13 +36,13 @@ const votes = async () =>
 
 it('one tap decides: the vote counts, the person hears it, and the message has no button', async () => {
   await at.link('ben', SLACK.member)
-  const { thread_id } = await hold({ note: 'pay `now` <!channel>' })
+  const { thread } = await hold({ note: 'pay `now` <!channel>' })
   expect(blocks()).toContain('pay `now` <!channel>')
   expect(await at.slack.click().acknowledged).toEqual({})
   await at.slack.until(() => at.slack.ephemerals.length === 1)
   expect(said()).toContain('Your vote counts')
   await at.slack.until(() => !blocks().includes('countersign:'))
-  expect(await votes()).toMatchObject([{ thread_id, details: { decision: 'approve', via: 'slack' } }])
+  expect(await votes()).toMatchObject([{ thread_id: thread, details: { decision: 'approve', via: 'slack' } }])
 })
 
 it('a repeated envelope, two clicks at once, and a click on an ended call are one vote', async () => {
@@ -66,14 +71,16 @@ it('a member without a linked account hears where to link it, and the rejection 
 
 it('while Slack is down, the console decides, and the message follows', async () => {
   const ben = await at.world.reviewer('ben')
-  const { thread_id } = await hold()
+  const { thread } = await hold()
   at.slack.fail('chat.update', { status: 500 })
   at.slack.kill()
-  const { status } = await ben.vote(thread_id, 'approve')
+  const { status } = await ben.approve(thread)
   expect(status).toBe(200)
-  await at.slack.until(() => at.slack.sent.some(({ method }) => method === 'chat.update'))
-  at.world.clock.advance(60 * 60_000)
-  await at.slack.until(() => !blocks().includes('countersign:'))
+  await until(() => {
+    at.world.clock.advance(60_000)
+    return !blocks().includes('countersign:')
+  })
+  expect(at.slack.sent.filter(({ method }) => method === 'chat.update')).toHaveLength(2)
 })
 
 it('from click to counted and answered, 100 in a row', async () => {
