@@ -8,11 +8,11 @@ import { portable } from './src/playground/portable.mjs'
 const within = new Set<string>()
 
 /**
- * The console: one page, one style sheet, one icon, one script. The pages that reviewers of calls do not need have a
- * second one, which loads after the first list. The playground adds two scripts, which load when it opens: its page and
- * the evaluator. The evaluator is a worker, and the gateway serves it with its own content security policy. Names below
- * assets/ contain a hash of the bytes, so that browsers cache them permanently
- * (docs/decisions/0014, 0031). `npm run build` writes it to dist/console.
+ * The console: one page, one style sheet, one icon, one script. The table of several calls has a second one, which
+ * loads after the first list, and each other page one that loads when it opens. The evaluator of the playground is a
+ * worker, and the gateway serves it with its own content security policy. Names below assets/ contain a hash of the
+ * bytes, so that browsers cache them permanently (docs/decisions/0014, 0031). `npm run build` writes it to
+ * dist/console.
  */
 export default defineConfig({
   root: fileURLToPath(new URL('src/console', import.meta.url)),
@@ -27,7 +27,11 @@ export default defineConfig({
     modulePreload: false,
     // the evaluator has 700 kB, and to compress it takes most of the time
     chunkSizeWarningLimit: 1_000,
-    rolldownOptions: { checks: { pluginTimings: false } },
+    rolldownOptions: {
+      checks: { pluginTimings: false },
+      // what the first page needs is one script, also where other pages need it too
+      output: { codeSplitting: { groups: [{ name: 'index', tags: ['$initial'] }] } },
+    },
   },
   plugins: [noteOrigins(), licences(), compressed()],
   worker: {

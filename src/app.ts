@@ -3,6 +3,7 @@ import type { SettingsView } from './contract/admin.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { assembleMetrics } from './app/metrics.ts'
+import { type Chat, type Clock, REAL_CLOCK, startChat } from './app/chat.ts'
 import { hostInUrl, listenAddress } from './app/listen-address.ts'
 import { type Channel, createChannel, depsOf, commitIds, randomSource } from './app/deps.ts'
 import { startCheckpoints } from './app/evidence.ts'
@@ -19,10 +20,10 @@ import { startWatches, type TilesWatch } from './app/tiles-watch.ts'
 import { tracingOf } from './app/tracing.ts'
 import { storeOfWholeLog } from './app/whole-log.ts'
 import { startWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
-import { section } from './settings/section.ts'
 import type { Config } from './settings/settings.ts'
 import type { Checkpointer } from './evidence/checkpointer.ts'
 import type { LogIdentity } from './gateway/jobs/checkpoints.ts'
+import { click } from './gateway/chat/click.ts'
 import type { Deps } from './gateway/core/deps.ts'
 import { issueLink, type Person } from './gateway/auth/login-links.ts'
 import type { LossWatch } from './gateway/jobs/loss-watch.ts'
@@ -39,7 +40,7 @@ import { logEvidence } from './telemetry/log/log.ts'
 import type { Traffic } from './telemetry/count/gauges.ts'
 import type { Metrics, MetricSources } from './telemetry/count/metrics.ts'
 import { timerNotes } from './telemetry/log/timer-log.ts'
-import { noteEvidence, type Tracing } from './telemetry/tracing/tracing.ts'
+import { NO_TRACING, noteEvidence, type Tracing } from './telemetry/tracing/tracing.ts'
 
 /** A running gateway. */
 export interface App {
@@ -76,6 +77,8 @@ export interface AppParts extends BundleLoaders {
   readonly tilesEveryMs?: number
   /** Settings of webhooks: the interval of the outbox, the time limit of an attempt, and trusted certificates. */
   readonly webhooks?: WebhookParts
+  /** Time and waiting of the chat, for tests. */
+  readonly chatClock?: Clock
   /** The report of the settings for `countersign doctor`. A program without settings reports none. */
   readonly settings?: SettingsView
   /** Creates the counters; the default keeps the metrics of the table. */
@@ -144,6 +147,7 @@ interface Gateway extends Adapters {
   readonly site: () => Site
   readonly timer: Timer
   readonly worker: Webhooks['worker']
+  readonly chat: Chat | undefined
   readonly checkpointer: Checkpointer
   readonly tiles: TilesWriter
   readonly tilesWatch: TilesWatch
@@ -194,8 +198,10 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   const { tilesWatch, reports } = startWatches(deps, whole.tiles, { own, config, parts, ...adapters })
   const { watch } = reports
   const evidence = startLog(deps, parts, { identity: own.log, watch, traffic: asked.traffic, ...adapters })
-  const webhooks = startWebhooks(deps, config, { settings: parts.webhooks, metrics, log, tracing })
-  subscribe(channel, { ...evidence, reports, log })
+  const chat = await openChat(deps, config, { parts, metrics })
+  const sending = { settings: parts.webhooks, metrics, log, tracing, chat: chat?.app }
+  const webhooks = startWebhooks(deps, config, sending)
+  subscribe(channel, { ...evidence, reports, tracing, log })
   const { server, health } = serverOf(config, {
     deps,
     metrics,
@@ -206,11 +212,13 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     streamBeatMs: parts.streamBeatMs ?? BEAT_MS,
     tracing,
     webhooks: webhooks.ports,
+    chat,
     site,
     reports,
     settings: parts.settings ?? NO_SETTINGS,
   })
   const jobs = {
+    chat,
     worker: webhooks.worker,
     reports,
     sizes: startSizes(deps, config, { store: adapters.store, log }),
@@ -220,6 +228,18 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   }
   return { ...adapters, deps, metrics, server, health, site, ...jobs }
 }
+
+const openChat = (
+  deps: Deps,
+  config: Config,
+  { parts, metrics }: { readonly parts: AppParts; readonly metrics: Metrics },
+): Promise<Chat | undefined> =>
+  startChat(config, {
+    onClick: (app, clicked) => click(deps, app, clicked),
+    metrics,
+    log: parts.log,
+    clock: parts.chatClock ?? REAL_CLOCK,
+  })
 
 /** Starts the signer of evidence, and the writer of its tiles. */
 function startLog(
@@ -231,10 +251,9 @@ function startLog(
   }: { identity: LogIdentity; watch: LossWatch; traffic: () => Traffic; places: Places | undefined },
 ): Pick<Gateway, 'checkpointer' | 'tiles'> {
   const isBusy = (): boolean => Object.values(of.traffic().waiting).some((calls) => calls > 0)
-  return {
-    checkpointer: startCheckpoints(deps, of.identity, { log, watch: of.watch, everyMs: checkpointEveryMs }),
-    tiles: startTiles(deps, places, { ...of, isBusy, log, everyMs: tilesEveryMs }),
-  }
+  const tiles = startTiles(deps, places, { ...of, isBusy, log, everyMs: tilesEveryMs })
+  const parts = { log, watch: of.watch, tiles, everyMs: checkpointEveryMs }
+  return { checkpointer: startCheckpoints(deps, of.identity, parts), tiles }
 }
 
 function startJobs(
@@ -258,19 +277,18 @@ function subscribe(
   channel: Channel,
   {
     checkpointer,
-    tiles,
     reports,
+    tracing,
     log,
-  }: Pick<Gateway, 'checkpointer' | 'tiles' | 'reports'> & { readonly log: Logger },
+  }: Pick<Gateway, 'checkpointer' | 'reports' | 'tracing'> & { readonly log: Logger },
 ): void {
   channel.subscribe((observation) => {
     if (observation.kind === 'commit') reports.noted(observation)
     if (observation.kind !== 'evidence') return
     const { record, origin } = observation
     checkpointer.noted(record.tenant)
-    tiles.noted(record.tenant)
     logEvidence(log, record, origin)
-    if (origin) noteEvidence(origin.span, record)
+    if (origin && tracing !== NO_TRACING) noteEvidence(origin.span, record)
   })
 }
 
@@ -287,6 +305,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
   const close = async (): Promise<void> => {
     await server.close()
     await timer.close()
+    await gateway.chat?.close()
     await worker.close()
     await policies.close()
     await loads.close()
@@ -302,8 +321,9 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
   try {
     await server.listen({ host: await listenAddress(config.host), port: config.port, backlog: BACKLOG })
     const pages = { scrape: metrics.scrape, ready: () => health.ready() }
-    const place = section(config, 'metrics')
-    scrapes = await listenForOperators(pages, { ...place, host: await listenAddress(place.host) })
+    const { metricsPort, metricsNames: names = [] } = config
+    const host = await listenAddress(config.metricsHost)
+    scrapes = await listenForOperators(pages, { host, port: metricsPort, names })
     const { port } = server.server.address() as AddressInfo
     const site = gateway.site()
     warnOfSite(config, site, log)

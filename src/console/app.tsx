@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { handleKeys, helpShown } from './keyboard/keyboard.ts'
 import { countChange, countSoon, loadCounts, loadNeeded, needsVote } from './session/counts.ts'
@@ -9,7 +8,6 @@ import type { Page } from './route/route.ts'
 import { route } from './route/router.ts'
 import { loadProblem, me, startSession } from './session/session.ts'
 import { SignInPage } from './sign-in/sign-in.tsx'
-import type * as Pages from './more-pages.ts'
 import { LiveRegion } from './shell/announce.tsx'
 import { Header } from './shell/header.tsx'
 import { Help } from './shell/help.tsx'
@@ -45,8 +43,8 @@ function SignedIn() {
   useEffect(() => {
     void loadCounts()
     void loadNeeded()
-    // the other pages open without a connection, too
-    morePages().catch(() => {})
+    // the table opens without a connection, too
+    severalPane().catch(() => {})
     return listen({
       changed: (change) => {
         countSoon()
@@ -100,26 +98,62 @@ function Current() {
         <ReviewPage
           filters={queueFilters()}
           thread={here.thread}
-          several={(props) => <More show={({ SeveralPane }) => <SeveralPane {...props} />} />}
+          several={(props) => (
+            <Later name={PAGE} load={severalPane} show={({ SeveralPane }) => <SeveralPane {...props} />} />
+          )}
         />
       )
     case 'history':
-      return <More show={({ HistoryPage }) => <HistoryPage filters={here.filters} />} />
+      return (
+        <Later
+          key={here.page}
+          name={PAGE}
+          load={() => import('./history/history-page.tsx')}
+          show={({ HistoryPage }) => <HistoryPage filters={here.filters} />}
+        />
+      )
     case 'policies':
-      return <More show={({ PoliciesPage }) => <PoliciesPage file={here.file} line={here.line} />} />
+      return (
+        <Later
+          key={here.page}
+          name={PAGE}
+          load={() => import('./policies/policies-page.tsx')}
+          show={({ PoliciesPage }) => <PoliciesPage file={here.file} line={here.line} />}
+        />
+      )
     case 'playground':
       return (
         <Later
+          key={here.page}
           name="The playground"
           load={() => import('./playground/playground-page.tsx')}
           show={({ PlaygroundPage }) => <PlaygroundPage link={here.link} />}
         />
       )
     case 'agents':
-      return <More show={({ AgentsPage }) => <AgentsPage />} />
+      return (
+        <Later
+          key={here.page}
+          name={PAGE}
+          load={() => import('./agents/agents-page.tsx')}
+          show={({ AgentsPage }) => <AgentsPage />}
+        />
+      )
+    case 'chats':
+      return (
+        <Later
+          key={here.page}
+          name={PAGE}
+          load={() => import('./chats/chats-page.tsx')}
+          show={({ ChatsPage }) => <ChatsPage proposal={here.proposal} />}
+        />
+      )
     case 'webhooks':
       return (
-        <More
+        <Later
+          key={here.page}
+          name={PAGE}
+          load={() => import('./webhooks/webhooks-page.tsx')}
           show={({ WebhooksPage }) => (
             <WebhooksPage key={here.webhook} webhook={here.webhook} state={here.state} />
           )}
@@ -132,13 +166,9 @@ function Current() {
   }
 }
 
-const morePages = (): Promise<typeof Pages> => import('./more-pages.ts')
+const PAGE = 'The page'
 
-interface MoreProps {
-  readonly show: (pages: typeof Pages) => ComponentChildren
-}
-
-const More = ({ show }: MoreProps) => <Later name="The page" load={morePages} show={show} />
+const severalPane = () => import('./several/several-pane.tsx')
 
 function Unreachable() {
   return (

@@ -162,9 +162,11 @@ describe('GET /console/assets/*', () => {
     expect(ofPage).not.toContain('unsafe')
     expect(Object.fromEntries(policies)).toEqual({
       index: ofPage,
-      'more-pages': ofPage,
-      explanation: ofPage,
-      'playground-page': ofPage,
+      finding: ofPage,
+      'several-pane': ofPage,
+      ...Object.fromEntries(
+        ['agents', 'history', 'policies', 'webhooks', 'playground'].map((page) => [`${page}-page`, ofPage]),
+      ),
       evaluator: "default-src 'none'; script-src 'unsafe-eval'",
     })
   })

@@ -1,4 +1,3 @@
-import { section } from '../../src/settings/section.ts'
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import {
   mkdirSync,
@@ -49,6 +48,13 @@ const pemOf = ({ privateKey }: { privateKey: KeyObject }): string =>
   privateKey.export({ format: 'pem', type: 'pkcs8' }).toString().trimEnd()
 const PEM = pemOf(generateKeyPairSync('ed25519'))
 
+const SLACK = {
+  slackAppToken: 'xapp-1-A0-1-a',
+  slackBotToken: 'xoxb-1-a',
+  slackClientId: '1.2',
+  slackClientSecret: 'secret',
+}
+
 describe('the source of a setting', () => {
   it('defaults are safe: loopback only, the limits of the contract, no admin key', () => {
     const { config, origins } = load([])
@@ -79,6 +85,7 @@ describe('the source of a setting', () => {
       sessionLifetime: 28_800_000,
       oidcScopes: 'openid email profile',
       oidcReviewerClaim: 'email',
+      chatLinkLifetime: 2_592_000_000,
     })
     expect(config).not.toHaveProperty('adminKey')
     expect(new Set(Object.values(origins))).toEqual(new Set(['default']))
@@ -124,6 +131,8 @@ describe('the source of a setting', () => {
         oidcIssuer: 'https://b.example',
         oidcScopes: 'openid',
         oidcTenant: 'acme',
+        ...SLACK,
+        slackServer: 'http://127.0.0.1:8790',
         otlpEndpoint: 'http://127.0.0.1:4318',
         deployment: 'staging',
         acceptClock: '2026-11-27',
@@ -138,7 +147,15 @@ describe('the source of a setting', () => {
           ? { COUNTERSIGN_OIDC_CLIENT_ID: 'x' }
           : key === 'oidcClientId'
             ? { COUNTERSIGN_OIDC_ISSUER: 'https://b.example' }
-            : {}
+            : key in SLACK
+              ? Object.fromEntries(
+                  SETTING_ROWS.flatMap((one) =>
+                    one.key !== key && one.key in SLACK
+                      ? [[one.variable, SLACK[one.key as keyof typeof SLACK]]]
+                      : [],
+                  ),
+                )
+              : {}
       const of = (args: string[], env: Record<string, string>) => {
         const { config, texts, origins } = load(args, { ...beside, ...env })
         expect(config[key]).toEqual(row.parse(value))
@@ -404,6 +421,18 @@ describe('a refused configuration', () => {
       expect(load([...client, '--oidc-issuer', issuer]).config.oidcIssuer).toBe(issuer)
   })
 
+  it.each([
+    [{ slackBotToken: SLACK.slackBotToken }, 'slack_bot_token: it needs slack_app_token as well'],
+    [{ ...SLACK, slackClientId: '' }, 'slack_app_token: it needs slack_client_id as well'],
+    [{ ...SLACK, slackAppToken: SLACK.slackBotToken }, 'must begin with xapp-'],
+    [{ ...SLACK, slackBotToken: 'xoxb-1\r\nx: y' }, 'must begin with xoxb-'],
+    [{ ...SLACK, slackServer: 'https://slack.example' }, 'must be an http origin on this machine'],
+    [{ ...SLACK, slackServer: 'http://127.0.0.1.evil.example' }, 'must be an http origin on this machine'],
+  ])('settings of Slack that cannot work: %j', (given, why) => {
+    const env = SETTING_ROWS.map((row) => [row.variable, (given as Record<string, string>)[row.key]])
+    expect(failure([], Object.fromEntries(env) as Record<string, string>)).toContain(why)
+  })
+
   it('a store setting without a directory', () => {
     expect(failure(['--store', 'file:'])).toContain('store')
     expect(load(['--store', 'file:/var/lib/x']).config.store).toMatchObject({ path: '/var/lib/x' })
@@ -523,40 +552,20 @@ it('finds the variables of an outgoing proxy, and reports that they have no effe
   expect(proxyVariables(env)).toEqual(['HTTPS_PROXY', 'all_proxy'])
 })
 
-it('the settings of a part are one section, without the name of the part', () => {
-  const { config } = loadConfig({
-    args: ['--oidc-issuer', 'https://login.example', '--oidc-client-id', 'c', '--metrics-port', '1'],
-    env: {},
-    parseYaml: () => ({}),
-  })
-  expect(section(config, 'oidc')).toEqual({
-    issuer: 'https://login.example',
-    clientId: 'c',
-    scopes: 'openid email profile',
-    reviewerClaim: 'email',
-  })
-  expect(section(config, 'metrics')).toMatchObject({ host: '127.0.0.1', port: 1 })
-})
+/** Gathers the budgets. */
+const BUDGETS_OF = 'settings/settings.ts'
 
 it('each setting is read by the part that it is for', () => {
   const src = fileURLToPath(new URL('../../src', import.meta.url))
-  const readers = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
-    (name) => /\.tsx?$/.test(name) && !name.startsWith('settings/'),
-  )
-  const texts = readers.map((name) => readFileSync(join(src, name), 'utf8'))
-  const words = new Set(texts.flatMap((text) => text.match(/\w+/g) ?? []))
-  const parts = texts.flatMap((text) =>
-    [...text.matchAll(/section\(config, '(\w+)'\)/g)].map(([, part = '']) => part),
-  )
-  /** The name in the section of a part: `issuer` for `oidcIssuer`. */
-  const inSection = (key: string): string =>
-    parts.flatMap((part) => (key.startsWith(part) ? [key.slice(part.length)] : []))[0] ?? ''
-  // `budgetsOf` gathers the budgets by their names
-  const unread = SETTING_ROWS.filter(
-    ({ key, name }) =>
-      !words.has(key) &&
-      !words.has(name.replace('budget_', '')) &&
-      !words.has(inSection(key).replace(/^[A-Z]/, (first) => first.toLowerCase())),
-  )
-  expect(unread.map(({ name }) => name)).toEqual([])
+  const texts = readdirSync(src, { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.tsx?$/.test(name) && (!name.startsWith('settings/') || name === BUDGETS_OF))
+    .map((name) => readFileSync(join(src, name), 'utf8'))
+  /** `config.key`, and the members of a pattern that takes a configuration apart. */
+  const read = texts.flatMap((text) => [
+    ...[...text.matchAll(/\bconfig\.(\w+)/g)].map(([, key]) => key),
+    ...[...text.matchAll(/\{([^{}]*)\}(?:: (?:Config|Pick<Config)\b| = config\n)/g)].flatMap(
+      ([, pattern = '']) => pattern.match(/\w+/g) ?? [],
+    ),
+  ])
+  expect(SETTING_ROWS.map(({ key }) => key).filter((key) => !read.includes(key))).toEqual([])
 })

@@ -11,7 +11,8 @@ const FOR_EVER = 'it stays'
 const WITH_ITS_RECORD = 'with its record'
 const WITH_THE_THREAD = 'with its thread'
 const DISCLOSED = '`retention: { disclosures }` of routing.yaml (90d)'
-const TASKS = '`retention: { tasks }` of routing.yaml (90d) after its last record that left the store'
+const TASKS =
+  '`retention: { tasks }` of routing.yaml (90d) after its last record, once that leaves the store or loses its disclosures'
 const OVER = 'after its end, `retention: { threads }` of routing.yaml (30d)'
 
 /**
@@ -25,6 +26,11 @@ export const RECORD_LIFETIMES: Readonly<Record<RecordType, Lifetime>> = {
   asked: { holds: 'the first of equal waiting calls', until: 'the call waits no longer' },
   token: { holds: 'a proof, as a hash', until: '7 days after it expires' },
   answer: { holds: 'an answer for an `Idempotency-Key`', until: '24 hours' },
+  posted: {
+    holds: 'a message of a chat: its place, and the names of what it displayed',
+    until: WITH_THE_THREAD,
+  },
+  clicked: { holds: 'a click in a chat that was counted', until: '24 hours' },
   call: {
     holds: 'an allowed call whose contract expects its outcome, without its payload',
     until: 'its outcome is due; without one, `retention: { threads }` of routing.yaml (30d)',
@@ -36,6 +42,8 @@ export const RECORD_LIFETIMES: Readonly<Record<RecordType, Lifetime>> = {
   session: { holds: 'a session of the console, as a hash', until: 'it ends' },
   seen: { holds: 'the last use of a session', until: 'its session ends' },
   link: { holds: 'a sign-in link, as a hash', until: 'it is used, or 10 minutes' },
+  linked: { holds: 'an account of a chat that votes as a reviewer', until: 'it is unlinked, or 30 days' },
+  linked_in: { holds: 'the member of a workspace that a reviewer is', until: 'with its linked account' },
   key: { holds: 'a key, as a hash', until: 'it is revoked, or its overlap ends' },
   holder: { holds: 'the key in force of an agent or a reviewer', until: 'it is revoked' },
   destinations: { holds: 'webhooks, with their secrets', until: 'they are deleted' },
@@ -80,13 +88,14 @@ export const INDEX_LIFETIMES: Readonly<Record<keyof typeof INDEX, Lifetime>> = {
     holds: 'tools and labels that an agent used',
     until: 'it stays: one entry for each tool and label',
   },
-  signIns: { holds: 'sessions and links of a reviewer', until: WITH_ITS_RECORD },
+  signIns: { holds: 'sessions, links and linked accounts of a reviewer', until: WITH_ITS_RECORD },
   outbox: { holds: 'deliveries to attempt', until: 'they arrive, or are given up' },
   instances: { holds: 'gateways', until: WITH_ITS_RECORD },
   webhookTenants: { holds: 'tenants with webhooks', until: FOR_EVER },
   files: { holds: 'record files that left the store, with their hash', until: FOR_EVER },
   checkpoints: { holds: 'checkpoints', until: WITH_ITS_RECORD },
   deliveries: { holds: 'deliveries of a webhook', until: WITH_ITS_RECORD },
+  posted: { holds: 'messages of chats about a thread', until: WITH_ITS_RECORD },
   voted: { holds: 'threads by reviewers who voted', until: WITH_THE_THREAD },
   decided: { holds: 'threads with votes, by tool', until: WITH_THE_THREAD },
   erased: { holds: 'records with erased disclosures', until: WITH_ITS_RECORD },

@@ -17,12 +17,12 @@ import { neverPurge, purgeAt, purged, type Purged, readPurged } from '../core/ex
 import { read, remove, unchanged, type Versioned } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { endOverlap } from '../auth/keys.ts'
+import { endLinkWhenOver } from '../auth/linked-accounts.ts'
 import { endWhenOver, unlist } from '../auth/sessions.ts'
 import { dueCall } from './due-calls.ts'
-import { forgetTask } from './forget-tasks.ts'
-import { beginForgetting, forgetThreads } from './forget-threads.ts'
+import { beginForgetting } from './forget-threads.ts'
 import { resumeErasure } from './erasing.ts'
-import { forgetDisclosures } from './forget-disclosures.ts'
+import { FORGET } from './retention.ts'
 import { sweepFrozen } from './sweep-frozen.ts'
 import { listTenants } from '../core/tenants.ts'
 import { writeThread } from '../thread/thread-records.ts'
@@ -176,13 +176,16 @@ const PURGES: Readonly<Record<Purged, Purge>> = {
   token: forgetToken,
   session: endWhenOver,
   link: forgetLink,
+  linked: endLinkWhenOver,
+  clicked: (_deps, _tenant, id) =>
+    Promise.resolve({ answer: undefined, writes: [remove('clicked', id), neverPurge('clicked', id)] }),
   delivery: forgetDelivery,
   webhook: forgetDestination,
   freeze: sweepFrozen,
-  threads: forgetThreads,
-  disclosures: forgetDisclosures,
+  threads: FORGET.threads,
+  disclosures: FORGET.disclosures,
   erasure: resumeErasure,
-  task: forgetTask,
+  task: FORGET.tasks,
   call: dueCall,
   limit: (deps, _tenant, limit) =>
     Promise.resolve({ answer: undefined, writes: forgetWindow(limit, deps.store.now()) }),

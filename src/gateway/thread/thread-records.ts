@@ -71,16 +71,8 @@ export function nonceOf(deps: Deps): string {
  */
 export function revisionRecord(proposal: Proposal): RevisionRecord {
   const { thread_id, number, tool, payload, action_hash, claims, heading, outcome, nonce } = proposal
-  const shown = {
-    thread_id,
-    number,
-    tool,
-    payload,
-    claims,
-    heading,
-    nonce,
-    ...(action_hash === undefined ? {} : { action_hash }),
-  }
+  const payload_digest = digestOf(payload)
+  const shown = { thread_id, number, tool, payload_digest, claims, heading, nonce, action_hash }
   return {
     number,
     ...(proposal.revision_id === undefined ? {} : { revision_id: proposal.revision_id }),
@@ -88,7 +80,7 @@ export function revisionRecord(proposal: Proposal): RevisionRecord {
     nonce,
     digest: digestOf(shown as unknown as JsonValue),
     payload,
-    payload_digest: digestOf(payload),
+    payload_digest,
     ...(action_hash === undefined ? {} : { action_hash }),
     claims,
     heading,
@@ -204,10 +196,30 @@ export function writeThread(
       { op: 'mark', index: INDEX.evidence(thread.thread_id) },
     ],
     evidence,
-    notices: events.map((type, i) =>
-      threadNotice(type, thread, { at, sequence: last + i + 1, ...(payload && { payload }) }),
-    ),
+    notices: [
+      ...events.map((type, i) =>
+        threadNotice(type, thread, { at, sequence: last + i + 1, ...(payload && { payload }) }),
+      ),
+      ...quietly(thread, { at, sequence: last, evidence, events }),
+    ],
   }
+}
+
+/** The notice of a vote that decides nothing yet. */
+function quietly(
+  thread: Thread,
+  {
+    at,
+    sequence,
+    evidence,
+    events,
+  }: Pick<ThreadChanged, 'at' | 'evidence'> & {
+    readonly sequence: number
+    readonly events: readonly unknown[]
+  },
+): Notice[] {
+  if (events.length > 0 || !evidence.some(({ type }) => type === 'vote.cast')) return []
+  return [{ ...threadNotice('review.pending', thread, { at, sequence }), quiet: true }]
 }
 
 /** The writes for a thread whose next check by the timer has changed, and nothing that evidence contains. */

@@ -88,8 +88,19 @@ function* ofLimit({ sum, per }: CompiledLimit, facts: Facts): Generator<Because>
 function* ofCondition(node: ConditionNode, truth: Truth, facts: Facts): Generator<Because> {
   if (node.kind === 'leaf') yield* ofTest(node, truth, facts)
   else if (node.kind === 'not') yield* ofCondition(node.item, not(truth), facts)
-  else
-    for (const item of node.items) if (truthOf(item, facts) === truth) yield* ofCondition(item, truth, facts)
+  else for (const item of decidingIn(node.items, truth, facts)) yield* ofCondition(item, truth, facts)
+}
+
+/**
+ * The items with this truth. An exception that did not apply comes before other items that hold. Items that fail are
+ * ordered by how many of their tests held, because the call came closest to the first.
+ */
+function decidingIn(items: readonly ConditionNode[], truth: Truth, facts: Facts): readonly ConditionNode[] {
+  const held = (node: ConditionNode): number =>
+    node.kind === 'all' ? node.items.findIndex((one) => truthOf(one, facts) !== TRUE) : 0
+  const rank = (node: ConditionNode): number => (truth === TRUE ? Number(node.kind === 'not') : held(node))
+  const deciding = items.filter((item) => truthOf(item, facts) === truth)
+  return deciding.length < 2 ? deciding : deciding.toSorted((a, b) => rank(b) - rank(a))
 }
 
 function truthOf(node: ConditionNode, facts: Facts): Truth {

@@ -95,6 +95,19 @@ describe('the values that made a rule fire', () => {
     ])
   })
 
+  it('begin with the value that kept an exception from applying, in the alternative that came closest', async () => {
+    const text = `  - id: a
+    review: A.
+    when: { payload.note: [cat, git] }
+    unless:
+      any:
+        - { payload.note: git, payload.to: { every: { matches: '^src/' } } }
+        - { payload.note: cat, payload.to: { every: { matches: '^src/' } } }
+`
+    const { a = [] } = await reasonsFor(text, { note: 'cat', to: ['src/a', '/workspace/.env'] })
+    expect(a.map(({ field }) => field)).toEqual(['payload.to[1]', 'payload.note'])
+  })
+
   it('hide values of sensitive fields, and what a test read of them', async () => {
     const found = await reasonFor("'domain(payload.email)': evil.example", { email: 'x@evil.example' })
     expect(found).toEqual([{ field: 'payload.email', hidden: true }])
