@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { handleKeys, helpShown } from './keyboard/keyboard.ts'
 import { countChange, countSoon, loadCounts, loadNeeded, needsVote } from './session/counts.ts'
