@@ -305,6 +305,15 @@ export const Upcoming = Type.Object({
 })
 export type Upcoming = Static<typeof Upcoming>
 
+const LogHead = Type.Object(
+  {
+    size: Type.Integer(),
+    root: Type.String({ description: 'RFC 6962 Merkle tree hash, hex.' }),
+    at: Instant,
+  },
+  { description: "The last checkpoint of the tenant's evidence." },
+)
+
 export const ThreadView = Type.Object({
   thread_id: Type.String(),
   task_id: Type.String(),
@@ -331,6 +340,7 @@ export const ThreadView = Type.Object({
   masked: Masked,
   pictures: ThreadRevision.properties.pictures,
   warnings: Warnings,
+  log: Type.Optional(LogHead),
   action_hash: ShownHash,
   ...Claims,
   agent: Type.String(),

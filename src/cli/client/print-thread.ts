@@ -81,7 +81,7 @@ function until(thread: { status: string; deadline?: string }): string {
     : ''
 }
 
-type Earlier = Pick<Precedents, 'rejections' | 'newer'>
+export type Earlier = Pick<Precedents, 'rejections' | 'newer'>
 
 export function printThread(view: ThreadView, earlier: Earlier = { rejections: [] }): string {
   const lines = [
@@ -92,8 +92,8 @@ export function printThread(view: ThreadView, earlier: Earlier = { rejections: [
     ...sourceOf(view),
     `by ${view.agent}, task ${setIn(view.task_id)}`,
     '',
-    ...rejected(earlier),
-    ...newer(earlier),
+    ...under('Ran since', newerText(earlier)),
+    ...under('Rejected before', rejectedTexts(earlier)),
     'What policy says',
     `  risk ${view.risk} (policy alone: ${view.policy_risk})${view.reversibility === undefined ? '' : `, ${view.reversibility}`}`,
     ...view.rules.flatMap((rule) => [
@@ -165,22 +165,22 @@ function warnings(view: ThreadView): string[] {
   return ['Check these warnings', ...lines, '']
 }
 
-function newer({ newer: one }: Earlier): string[] {
+export function newerText({ newer: one }: Earlier): string[] {
   if (one === undefined) return []
   const { field, value = '(not given)', at, agent, thread_id } = one
   const call = field === undefined ? 'An equal newer call' : `${setIn(field)} ${setIn(value)}`
-  return [`${call} of ${agent} ran at ${at} (${thread_id})`, '']
+  return [`${call} of ${agent} ran at ${at} (${thread_id})`]
 }
 
-function rejected({ rejections }: Earlier): string[] {
-  if (rejections.length === 0) return []
-  const lines = rejections.map(({ reviewer, name, agent, thread_id, at, differs, comment }) => {
+export const rejectedTexts = ({ rejections }: Earlier): string[] =>
+  rejections.map(({ reviewer, name, agent, thread_id, at, differs, comment }) => {
     const call = differs.length === 0 ? 'an equal call' : `a call with another ${setIn(differs.join(', '))}`
     const said = comment === undefined ? '' : `: ${setIn(comment)}`
-    return `  ${name ?? reviewer} rejected ${call} of ${agent} at ${at} (${thread_id})${said}`
+    return `${name ?? reviewer} rejected ${call} of ${agent} at ${at} (${thread_id})${said}`
   })
-  return ['Rejected before', ...lines, '']
-}
+
+const under = (title: string, lines: readonly string[]): string[] =>
+  lines.length === 0 ? [] : [title, ...lines.map((line) => `  ${line}`), '']
 
 function votes(view: ThreadView): string[] {
   if (view.votes.length === 0) return []

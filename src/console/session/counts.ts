@@ -43,8 +43,8 @@ interface Needed {
 const needed = signal<Needed | undefined>(undefined)
 
 /**
- * The number of calls that need this reviewer's vote, of one risk or of all: for the title, the icon, the navigation,
- * the list and its filters. Undefined while unknown.
+ * The number of calls of one risk or of all that need this reviewer's vote. The title, the icon, the navigation, the
+ * list and its filters show it. Undefined while unknown.
  */
 export function neededOf(risk?: RiskLevel): string | undefined {
   if (needed.value === undefined) return undefined

@@ -194,8 +194,8 @@ function Value({ column, row, view }: ValueProps) {
 }
 
 /**
- * A value. A number stands as the heading of the call writes it, such as an amount of money, with the exact value
- * beside it. A long text stands as its difference from the first row, and an object keeps its structure.
+ * A value. A number appears as the heading of the call writes it, such as an amount of money, with the exact value
+ * beside it. Long text appears as its difference from the first row, and an object keeps its structure.
  */
 function Content({ node, column, row, view }: ValueProps & { readonly node: TreeNode }) {
   if (node.kind === 'number') {

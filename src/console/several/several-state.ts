@@ -100,7 +100,7 @@ async function each<T>(all: readonly T[], act: (one: T) => Promise<void>): Promi
 
 /**
  * The chosen calls, and the parts that were on the screen. Only those of chosen calls are needed, and the first row
- * where others stand as differences from it.
+ * where others appear as differences from it.
  */
 function createChoice(
   shown: { readonly value: readonly Shown[] },

@@ -130,7 +130,7 @@ export function sumOf(numbers: readonly number[]): string {
   return Number.isSafeInteger(Math.round(sum * 10 ** decimals)) ? sum.toFixed(decimals) : String(sum)
 }
 
-/** The least length of a text that stands as its difference from the first row, and what stays around it. */
+/** The least length of text that appears as its difference from the first row, and the characters around it. */
 const LONG = 200
 const AROUND = 24
 
@@ -150,7 +150,7 @@ export function differenceFrom({ kind, masked, text = '' }: TreeNode, other: Tre
   return { before: start, text: mine.slice(start, mine.length - end).join(''), after: end }
 }
 
-/** True when a text of the table stands as its difference from the first row. */
+/** True when any text of the table appears as its difference from the first row. */
 export const hasDifferences = ({ columns }: Table): boolean =>
   columns.some(({ cells: [first, ...others] }) =>
     others.some(({ node }) => node && differenceFrom(node, first?.node) !== undefined),

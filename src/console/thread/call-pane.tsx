@@ -105,7 +105,7 @@ function Content({ thread, view, revision }: ContentProps) {
           <Discussion view={view} />
           <Limits limits={view.limits} />
           <EarlierCalls calls={view.earlier} />
-          <Evidence evidence={view.evidence} />
+          <Evidence view={view} />
         </div>
       </div>
     </div>

@@ -298,8 +298,9 @@ export class Game {
     const { agent, task, hash } = this.#model().threads.get(thread) ?? {}
     const [seat] = this.#seats
     if (agent === undefined || task === undefined || hash === undefined || seat === undefined) return
-    for (const outcome of ['executed', 'executed', 'failed'] as const) {
-      const move = ending({ agent, task, thread, hash, outcome })
+    const end = { agent, task, thread, hash, outcome: 'executed' } as const
+    for (const one of [{ ...end, hash: 'c'.repeat(64) }, end, end, { ...end, outcome: 'failed' } as const]) {
+      const move = ending(one)
       this.#explain([{ move, seat, answer: await move.ask(seat) }])
     }
   }
