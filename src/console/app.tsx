@@ -139,6 +139,15 @@ function Current() {
           show={({ AgentsPage }) => <AgentsPage />}
         />
       )
+    case 'chats':
+      return (
+        <Later
+          key={here.page}
+          name={PAGE}
+          load={() => import('./chats/chats-page.tsx')}
+          show={({ ChatsPage }) => <ChatsPage proposal={here.proposal} />}
+        />
+      )
     case 'webhooks':
       return (
         <Later
