@@ -19,7 +19,6 @@ import { startWatches, type TilesWatch } from './app/tiles-watch.ts'
 import { tracingOf } from './app/tracing.ts'
 import { storeOfWholeLog } from './app/whole-log.ts'
 import { startWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
-import { section } from './settings/section.ts'
 import type { Config } from './settings/settings.ts'
 import type { Checkpointer } from './evidence/checkpointer.ts'
 import type { LogIdentity } from './gateway/jobs/checkpoints.ts'
@@ -39,7 +38,7 @@ import { logEvidence } from './telemetry/log/log.ts'
 import type { Traffic } from './telemetry/count/gauges.ts'
 import type { Metrics, MetricSources } from './telemetry/count/metrics.ts'
 import { timerNotes } from './telemetry/log/timer-log.ts'
-import { noteEvidence, type Tracing } from './telemetry/tracing/tracing.ts'
+import { NO_TRACING, noteEvidence, type Tracing } from './telemetry/tracing/tracing.ts'
 
 /** A running gateway. */
 export interface App {
@@ -195,7 +194,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   const { watch } = reports
   const evidence = startLog(deps, parts, { identity: own.log, watch, traffic: asked.traffic, ...adapters })
   const webhooks = startWebhooks(deps, config, { settings: parts.webhooks, metrics, log, tracing })
-  subscribe(channel, { ...evidence, reports, log })
+  subscribe(channel, { ...evidence, reports, tracing, log })
   const { server, health } = serverOf(config, {
     deps,
     metrics,
@@ -231,10 +230,9 @@ function startLog(
   }: { identity: LogIdentity; watch: LossWatch; traffic: () => Traffic; places: Places | undefined },
 ): Pick<Gateway, 'checkpointer' | 'tiles'> {
   const isBusy = (): boolean => Object.values(of.traffic().waiting).some((calls) => calls > 0)
-  return {
-    checkpointer: startCheckpoints(deps, of.identity, { log, watch: of.watch, everyMs: checkpointEveryMs }),
-    tiles: startTiles(deps, places, { ...of, isBusy, log, everyMs: tilesEveryMs }),
-  }
+  const tiles = startTiles(deps, places, { ...of, isBusy, log, everyMs: tilesEveryMs })
+  const parts = { log, watch: of.watch, tiles, everyMs: checkpointEveryMs }
+  return { checkpointer: startCheckpoints(deps, of.identity, parts), tiles }
 }
 
 function startJobs(
@@ -258,19 +256,18 @@ function subscribe(
   channel: Channel,
   {
     checkpointer,
-    tiles,
     reports,
+    tracing,
     log,
-  }: Pick<Gateway, 'checkpointer' | 'tiles' | 'reports'> & { readonly log: Logger },
+  }: Pick<Gateway, 'checkpointer' | 'reports' | 'tracing'> & { readonly log: Logger },
 ): void {
   channel.subscribe((observation) => {
     if (observation.kind === 'commit') reports.noted(observation)
     if (observation.kind !== 'evidence') return
     const { record, origin } = observation
     checkpointer.noted(record.tenant)
-    tiles.noted(record.tenant)
     logEvidence(log, record, origin)
-    if (origin) noteEvidence(origin.span, record)
+    if (origin && tracing !== NO_TRACING) noteEvidence(origin.span, record)
   })
 }
 
@@ -302,8 +299,9 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
   try {
     await server.listen({ host: await listenAddress(config.host), port: config.port, backlog: BACKLOG })
     const pages = { scrape: metrics.scrape, ready: () => health.ready() }
-    const place = section(config, 'metrics')
-    scrapes = await listenForOperators(pages, { ...place, host: await listenAddress(place.host) })
+    const { metricsPort, metricsNames: names = [] } = config
+    const host = await listenAddress(config.metricsHost)
+    scrapes = await listenForOperators(pages, { host, port: metricsPort, names })
     const { port } = server.server.address() as AddressInfo
     const site = gateway.site()
     warnOfSite(config, site, log)

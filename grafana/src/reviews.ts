@@ -29,6 +29,15 @@ export const REVIEWS: Board = {
           queries: [[most(gauge('oldestPending'), 'risk'), '{{risk}}']],
         },
         {
+          title: 'Outcomes of calls',
+          description: 'What agents reported, and allowed calls whose expected outcome is late.',
+          unit: 'short',
+          queries: [
+            [sum(rate('outcomes'), 'outcome'), '{{outcome}} per second'],
+            [most(gauge('unreported')), 'never reported'],
+          ],
+        },
+        {
           title: 'Opened and ended',
           description: 'The queue grows while more threads open than end.',
           unit: 'ops',

@@ -3,7 +3,6 @@ import { randomFillSync } from 'node:crypto'
 import { successor, timeOrderedId } from '../domain/id.ts'
 import { createByteSemaphore } from '../gateway/core/byte-semaphore.ts'
 import { enqueue } from '../gateway/webhooks/outbox.ts'
-import { section } from '../settings/section.ts'
 import { budgetsOf, type Config } from '../settings/settings.ts'
 
 /** The members that other parts of the gateway provide. */
@@ -40,7 +39,7 @@ export function depsOf(config: Config, provided: Provided): Deps {
     enqueue,
     enqueued: provided.enqueued,
     threadUrl: provided.threadUrl,
-    sessions: section(config, 'session'),
+    sessions: { idle: config.sessionIdle, lifetime: config.sessionLifetime },
     budgets: budgetsOf(config),
     storeDeadlineMs: config.storeDeadline,
     observe: provided.observe,

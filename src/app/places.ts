@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
+import { defined } from '../contract/defined.ts'
 import type { TilesAddress } from '../settings/parsers.ts'
-import { section } from '../settings/section.ts'
 import type { Config } from '../settings/settings.ts'
 import { directoryPlace } from '../tiles/directory/directory-place.ts'
 import { readNote } from '../tiles/log.ts'
@@ -42,8 +42,12 @@ export async function openPlaces(
       close: () => undefined,
     }
   const { openS3 } = await import('../tiles/s3/s3-place.ts').catch(missingPackage)
-  const { pathStyle, ...options } = section(config as Config, 'tiles')
-  const s3 = openS3({ bucket: address.bucket, ...options, pathStyle: pathStyle === 'true' })
+  const { tilesEndpoint: endpoint, tilesRegion: region, tilesPathStyle } = config
+  const s3 = openS3({
+    bucket: address.bucket,
+    pathStyle: tilesPathStyle === 'true',
+    ...defined({ endpoint, region }),
+  })
   const { prefix } = address
   return {
     address: shown,

@@ -1,18 +1,19 @@
 import type { Config } from '../settings/settings.ts'
-import { section } from '../settings/section.ts'
+import { defined } from '../contract/defined.ts'
 import type { SingleSignOn } from '../gateway/auth/sign-in-by-provider.ts'
 import { createOutbound } from '../outbound/outbound.ts'
 import { openIdProvider } from '../sign-in/oidc.ts'
 
 /** Returns single sign-on with the identity provider of the configuration; an empty object without one. */
 export function singleSignOnOf(config: Config): { singleSignOn?: SingleSignOn } {
-  const oidc = section(config, 'oidc')
-  const { issuer, clientId, reviewerClaim, groupsClaim } = oidc
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcScopes: scopes } = config
+  const { oidcReviewerClaim: reviewerClaim, oidcGroupsClaim: groupsClaim } = config
   if (issuer === undefined || clientId === undefined) return {}
   const provider = openIdProvider({
-    ...oidc,
     issuer,
     clientId,
+    scopes,
+    ...defined({ clientSecret: config.oidcClientSecret, label: config.oidcLabel }),
     outbound: createOutbound({ allowed: config.webhooksAllow ?? [], named: new URL(issuer).origin }),
     claims: [
       reviewerClaim,
@@ -20,5 +21,6 @@ export function singleSignOnOf(config: Config): { singleSignOn?: SingleSignOn } 
       ...(groupsClaim === undefined ? [] : [groupsClaim]),
     ],
   })
-  return { singleSignOn: { provider, matching: oidc } }
+  const matching = { reviewerClaim, ...defined({ groupsClaim, tenant: config.oidcTenant }) }
+  return { singleSignOn: { provider, matching } }
 }

@@ -4,7 +4,6 @@ import { requireExpected, requireSaneClock } from './expected-store.ts'
 import { SYSTEM } from '../gateway/core/records.ts'
 import type { Places } from './places.ts'
 import { storeOfWholeLog } from './whole-log.ts'
-import { section } from '../settings/section.ts'
 import type { Config } from '../settings/settings.ts'
 import { type LiveContent, pagesOf, type StoreArchive, type StoreRestore } from '../store/archive.ts'
 import type { Compaction } from '../store/embedded/compact.ts'
@@ -47,7 +46,7 @@ async function openChecked(
 ): Promise<Store> {
   const { store } = config
   if (store.kind === 'embedded') {
-    if (section(config, 'store').expect !== undefined) requireStore(store.path)
+    if (config.storeExpect !== undefined) requireStore(store.path)
     return openEmbedded(config, { path: store.path, ...atStart })
   }
   for (const { seen, ms } of await timesInRedis(config, [SYSTEM])) atStart.checkTime(seen, seen - ms)
@@ -64,12 +63,12 @@ const openEmbedded = (
   config: Config,
   place: Pick<EmbeddedOptions, 'path' | 'checkTime' | 'compact'>,
 ): Promise<Store> => {
-  const { minFree, newCallsMinFree } = section(config, 'store')
+  const { storeMinFree: minFreeBytes, storeNewCallsMinFree } = config
   return openEmbeddedStore({
     ...embeddedPlace(config, place.path),
     ...place,
-    minFreeBytes: minFree,
-    newWorkBytes: Math.max(minFree, newCallsMinFree),
+    minFreeBytes,
+    newWorkBytes: Math.max(minFreeBytes, storeNewCallsMinFree),
   })
 }
 
@@ -145,13 +144,13 @@ export async function timesInRedis(config: Config, partitions: readonly string[]
 /** Returns the options for Redis. Credentials in the address take precedence over separate settings. */
 export function redisOptions(config: Config): RedisOptions {
   const { store, sentinelPassword, durability, deployment } = config
-  const { username, password, replicas, accept = [], deadline } = section(config, 'store')
+  const { storeUsername: username, storePassword: password, storeAccept: accept = [] } = config
   if (store.kind !== 'redis') throw new TypeError('the store is not on Redis')
   return {
     address: { ...defined({ username, password }), ...store.address },
-    replicas,
+    replicas: config.storeReplicas,
     accept,
-    callMs: deadline,
+    callMs: config.storeDeadline,
     ...defined({ sentinelPassword, durability, deployment }),
   }
 }

@@ -4,7 +4,7 @@ import type { Deps } from '../gateway/core/deps.ts'
 import type { LogIdentity } from '../gateway/jobs/checkpoints.ts'
 import type { LossWatch } from '../gateway/jobs/loss-watch.ts'
 import { type Behind, lookAtTiles, publishTiles, type Tiles } from '../gateway/jobs/publish-tiles.ts'
-import { removePublished } from '../gateway/jobs/remove-published.ts'
+import { FORGET } from '../gateway/jobs/retention.ts'
 import { SYSTEM } from '../gateway/core/records.ts'
 import { listTenants } from '../gateway/core/tenants.ts'
 import type { TilesReadings } from '../telemetry/count/gauges.ts'
@@ -23,7 +23,7 @@ export const tilesOf = (identity: LogIdentity, places: Places): Tiles => ({
 
 /** Publishes the tiles of all tenants while the gateway runs. */
 export interface TilesWriter {
-  /** Called when a record of the tenant has become durable. */
+  /** Called when records of the tenant were signed. */
   noted(tenant: string): void
   /** The age of the oldest signed record that is not in tiles, and the tenants whose tiles stopped. */
   readings(): TilesReadings
@@ -191,7 +191,7 @@ class Writer implements TilesWriter {
     // also in a store that is short of room, because that makes room
     for (let bundles = 0; bundles < BUNDLES_AT_ONCE && !this.#end.signal.aborted; bundles++) {
       const begun = performance.now()
-      if (!(await removePublished(this.#deps, this.#tiles, tenant))) return false
+      if (!(await FORGET.log_in_store(this.#deps, this.#tiles, tenant))) return false
       await pause(PAUSES * (performance.now() - begun))
       while (this.#parts.isBusy() && !this.#end.signal.aborted) await pause(BUSY_MS)
     }

@@ -203,6 +203,65 @@ export const WithdrawalRequest = Type.Object(
 )
 export type WithdrawalRequest = Static<typeof WithdrawalRequest>
 
+const ThreadId = Type.String({ minLength: 1, maxLength: 256, pattern: '^[!-~]+$' })
+const Reported = {
+  outcome: Type.Enum(['executed', 'failed', 'not_run']),
+  duration_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+}
+
+export const OutcomeReport = Type.Object(
+  {
+    action_hash: ActionHash,
+    thread_id: Type.Optional(ThreadId),
+    ...Reported,
+    reference: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: LIMITS.REFERENCE_CHARS,
+        description: 'An id of what the call did, such as that of a transfer.',
+      }),
+    ),
+    run: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: LIMITS.RUN_CHARS,
+        description: 'Tells apart the runs of equal calls. Default: `1`.',
+      }),
+    ),
+  },
+  { ...closed, description: 'How a call ended. A held call is named by its `thread_id` as well.' },
+)
+export type OutcomeReport = Static<typeof OutcomeReport>
+
+export const RecordedOutcome = Type.Object({
+  task_id: Type.String(),
+  action_hash: ActionHash,
+  thread_id: Type.Optional(Type.String()),
+  run: Type.String(),
+  ...Reported,
+  recorded_at: Type.String({ format: 'date-time' }),
+  allowed_by: Type.Optional(
+    Type.Integer({
+      description:
+        'Number of the evidence record that allowed the call; absent where the gateway has no entry of the call.',
+    }),
+  ),
+})
+export type RecordedOutcome = Static<typeof RecordedOutcome>
+
+export const OutcomesQuery = Type.Object(
+  { action_hash: ActionHash, thread_id: Type.Optional(ThreadId) },
+  closed,
+)
+export type OutcomesQuery = Static<typeof OutcomesQuery>
+
+export const OutcomeList = Type.Object({
+  action_hash: ActionHash,
+  allowed: Type.Integer({ description: 'How many outcomes the call may have.' }),
+  outcomes: Type.Array(RecordedOutcome),
+})
+export type OutcomeList = Static<typeof OutcomeList>
+
 /**
  * A list of identifiers. Each identifier is a string that may appear once. The gateway reports an id of any other form
  * as not found.

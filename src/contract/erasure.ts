@@ -25,6 +25,11 @@ export const ErasureRequest = Type.Object(
       pattern: '\\S',
       description: 'Kept in evidence for as long as the log: it must not contain the erased data.',
     }),
+    in_store: Type.Optional(
+      Type.Boolean({
+        description: 'True to leave out records that are only in tiles, while these are away.',
+      }),
+    ),
     preview: Type.Optional(
       Type.Boolean({ description: 'True to count what the erasure would delete, and to delete nothing.' }),
     ),

@@ -21,6 +21,7 @@ export const ERRORS = {
   not_pending: { status: 409, title: 'The state of the thread does not allow this' },
   proof_used: { status: 409, title: 'The proof was redeemed: the call may have run' },
   too_many_proofs: { status: 409, title: 'The proof of the thread was replaced too often' },
+  outcome_recorded: { status: 409, title: 'Another outcome of this run was recorded' },
   already_claimed: { status: 409, title: 'Another reviewer has claimed the thread' },
   too_many_webhooks: { status: 409, title: 'The tenant has too many webhooks' },
   too_many_freezes: { status: 409, title: 'The tenant has too many frozen names' },

@@ -30,6 +30,9 @@ export const LIMITS = {
   TOOL_NAME_CHARS: 128,
   EVENT_TYPE_CHARS: 256,
   REVISION_ID_CHARS: 128,
+  /** Longest name of a run, and longest reference, of an outcome. */
+  RUN_CHARS: 64,
+  REFERENCE_CHARS: 128,
   IDEMPOTENCY_KEY_CHARS: 255,
   COMMENT_CHARS: 4_000,
   /** Calls of one vote on several calls. */

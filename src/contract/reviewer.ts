@@ -25,6 +25,22 @@ export const Claim = Type.Object(
 )
 export type Claim = Static<typeof Claim>
 
+export const UnreportedList = Type.Object({
+  calls: Type.Array(
+    Type.Object({
+      agent: Type.String(),
+      task_id: Type.String(),
+      tool_name: Type.String(),
+      allowed_at: Instant,
+      action_hash: Type.Optional(ActionHash),
+      thread_id: Type.Optional(Type.String({ description: 'Absent for a call that was allowed at once.' })),
+    }),
+    { description: 'Newest first, at most 100.' },
+  ),
+  count: Type.Integer({ description: 'The number of all such calls.' }),
+})
+export type UnreportedList = Static<typeof UnreportedList>
+
 export const ThreadSummary = Type.Object({
   thread_id: Type.String(),
   task_id: Type.String(),

@@ -1,5 +1,6 @@
 import type { FirstBecause } from './because.ts'
 import type { ReviewRequirement, Risk } from './decision.ts'
+import type { Ended } from './outcome.ts'
 import type { Heading } from './heading.ts'
 
 /** The head record of a thread. Each revision has its own record, so that a poll reads little. */
@@ -63,6 +64,8 @@ export interface Thread {
   /** The time when the agent withdrew the thread. */
   readonly withdrawn_at?: number
   readonly approval?: Approval
+  /** How the call ended, as its agent said. */
+  readonly ended?: readonly Ended[]
   /** The charges of the approval to limits; absent without charges, or after their reversal. */
   readonly charges?: readonly LimitCharge[]
   /** The time of the timer's next check; absent when time alone cannot change the thread. */

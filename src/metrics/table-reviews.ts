@@ -1,4 +1,5 @@
 import { FREEZE_KINDS } from '../domain/freeze.ts'
+import { OUTCOMES } from '../domain/outcome.ts'
 import { LEGAL_HOLD_KINDS } from '../domain/legal-hold.ts'
 import { GROUPS, REVIEW_ENDS, REVOCATIONS, RISKS, SIGN_IN_RESULTS, TOOLS, WITHDRAWN_FROM } from './labels.ts'
 import type { MetricSpec } from './metric-spec.ts'
@@ -22,6 +23,20 @@ export const REVIEW_METRICS = {
     unit: 'seconds',
     help: 'Age of the oldest waiting thread, by assessed risk; 0 if no thread waits. The same on every instance.',
     labels: { risk: RISKS },
+  },
+  outcomes: {
+    kind: 'counter',
+    name: 'countersign_call_outcomes_total',
+    unit: 'calls',
+    help: 'Outcomes that agents reported; matched: the gateway has an entry of the call.',
+    labels: { outcome: OUTCOMES, matched: ['yes', 'no'] },
+  },
+  unreported: {
+    kind: 'gauge',
+    name: 'countersign_calls_unreported',
+    unit: 'calls',
+    help: 'Allowed calls whose expected outcome is late. The same on every instance.',
+    labels: {},
   },
   frozen: {
     kind: 'gauge',

@@ -45,7 +45,7 @@ describe('a place of tiles that is away', () => {
     expect([status, body.thread_id]).toEqual([200, thread])
   })
 
-  it('keeps no thread from an erasure whose records are all in the store, and names what it keeps back', async () => {
+  it('keeps no thread from an erasure whose records are all in the store, and names what it keeps back, or leaves it out', async () => {
     const old = await held(agent)
     await fill()
     const { thread } = await held(agent)
@@ -60,8 +60,14 @@ describe('a place of tiles that is away', () => {
     for (const selection of [{ thread_id: old.thread }, { agent: 'bot' }])
       expect((await erase(selection)).body).toMatchObject({
         code: 'tiles_unavailable',
-        detail: `the tiles of acme cannot be read (records 1 to ${WIDTH}, file:${tiles}/log)`,
+        detail: `the tiles of acme cannot be read (records 1 to ${WIDTH}, file:${tiles}/log); --in-store (\`in_store\`) leaves these records out`,
       })
+    await agent.submit('today', { tool_name: 'pay', payload: { amount: 5 } })
+    for (const selection of [{ task_id: 'today' }, { agent: 'bot' }]) {
+      const { status, body } = await erase({ ...selection, in_store: true })
+      expect([status, body.records > 0]).toEqual([200, true])
+    }
+    expect((await erase({ task_id: 'today', in_store: true })).body).toMatchObject({ code: 'not_found' })
     renameSync(join(tiles, 'away'), join(tiles, 'log'))
     expect((await erase({ thread_id: old.thread })).status).toBe(200)
   })

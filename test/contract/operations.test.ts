@@ -6,7 +6,7 @@ import { REVIEW } from '../../src/contract/operations/review.ts'
 import { OPERATIONS } from '../../src/contract/operations/operations.ts'
 import type { Api } from '../../src/cli/client/api-client.ts'
 import { kindOf } from '../../src/http/admission/request.ts'
-import { answer, type Handlers } from '../../src/http/core/handler.ts'
+import type { Handlers } from '../../src/http/core/handler.ts'
 
 const operations = Object.entries<Operation>(OPERATIONS)
 
@@ -74,8 +74,8 @@ export async function compiles(api: Api, whole: Review): Promise<unknown> {
   const { vote, ...others } = whole
   // @ts-expect-error a handler is missing
   const half: Review = others
-  // @ts-expect-error a status that the entry has not
-  const wrong: Review['release'] = async () => answer(201, {})
+  // @ts-expect-error another body than the entry has
+  const wrong: Review['release'] = () => ({})
   // @ts-expect-error another parameter than the path has
   await api.show_thread({ params: { thread: 'thr_1' } })
   // @ts-expect-error a decision that the body cannot have

@@ -135,7 +135,7 @@ const OF_NO_TENANT: readonly string[] = [
   'Prefer If-Match Countersign-Unattended Last-Event-ID workflow_name task_label subject preview risk_level summary',
   'payload action_hash images request_payload event_summary decision comment take_over reason url events format',
   'overlap_ms grace_seconds agent_history used time task sort asked voted displayed expires_within path',
-  'disclosures field equals',
+  'disclosures field equals outcome duration_ms reference run',
 ].flatMap((line) => line.split(' '))
 
 const createWebhook = (tenant: string): Promise<Answer<{ id: string }>> =>

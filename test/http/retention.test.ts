@@ -186,3 +186,27 @@ describe('disclosures', () => {
     expect((await expired()).length).toBe(1)
   })
 })
+
+describe('the history of a task, without tiles', () => {
+  it('ends after its retention, once the disclosures of its last record are deleted', async () => {
+    const retention = 'retention: { threads: 10d, disclosures: 20d, tasks: 31d }\nunmatched: reject'
+    await open(edited('routing.yaml', 'unmatched: reject', retention))
+    const task = 'month-end'
+    await bot.submit(task, { tool_name: 'pay', payload: { amount: 5 } })
+    await bot.submit(task, { tool_name: 'unknown', payload: {} })
+    const left = async (): Promise<number[]> => {
+      const indexes = [INDEX.taskHistory('bot', task), INDEX.rejected('bot', task)]
+      return Promise.all(indexes.map((index) => world.app.deps.store.count('acme', index)))
+    }
+    const [used = 0] = await left()
+    expect(await left()).toEqual([used, 1])
+    expect(used).toBeGreaterThan(0)
+    await later(15)
+    await bot.submit(task, { tool_name: 'pay', payload: { amount: 5 } })
+    for (let i = 0; i < 3; i++) await later(9)
+    // the first call is over, the last one is not
+    expect(await left()).toEqual([used, 0])
+    for (let i = 0; i < 3; i++) await later(9)
+    expect(await left()).toEqual([0, 0])
+  })
+})

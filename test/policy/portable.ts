@@ -88,20 +88,28 @@ function portableRules(tool: ToolContract, file: RuleFileIr | undefined): readon
  * says whether it fired for certain.
  */
 function portableRule(rule: RuleIr, file: RuleFileIr, condition: ConditionNode): readonly PortableRule[] {
-  const { id, verdict } = rule
-  const fires: PortableRule = {
-    name: id,
-    event: { type: verdict, params: paramsOf(rule, file) },
-    conditions: conditionsOf(rule, condition, verdict === 'allow' ? 'is_true' : 'is_not_false'),
-  }
+  const { id, verdict, unknown } = rule
+  const params = paramsOf(rule, file)
+  const wanted = verdict === 'allow' || unknown ? 'is_true' : 'is_not_false'
+  const fires: PortableRule[] = [
+    { name: id, event: { type: verdict, params }, conditions: conditionsOf(rule, condition, wanted) },
+  ]
+  const open = conditionsOf(rule, condition, 'is_not_false')
+  const held = { not: conditionsOf(rule, condition, 'is_true') }
+  if (unknown)
+    fires.push({
+      name: `${id} unknown`,
+      event: { type: unknown, params },
+      conditions: { all: [...open.all, held] },
+    })
   const covers = rule.mode === 'enforced' && !(file.catchAll && verdict === 'review')
-  if (!covers) return [fires]
+  if (!covers) return fires
   const matches: PortableRule = {
     name: `${id} matches`,
     event: { type: 'match', params: { id } },
     conditions: conditionsOf(rule, condition, 'is_true'),
   }
-  return [fires, matches]
+  return [...fires, matches]
 }
 
 function paramsOf({ id, reason, mode, line, risk, reviewers }: RuleIr, file: RuleFileIr): JsonObject {

@@ -201,11 +201,13 @@ const rule = fc
     from: fc.option(fc.constantFrom('2026-10-01', '2026-11-17'), { nil: undefined, freq: 4 }),
     until: fc.option(fc.constantFrom('2026-11-20', '2027-01-31'), { nil: undefined }),
     shadow: fc.nat(4).map((n) => n === 0),
+    asks: fc.boolean(),
   })
-  .map(({ verdict, shadow, ...rest }) => ({
+  .map(({ verdict, shadow, asks, ...rest }) => ({
     ...Object.fromEntries(Object.entries(rest).filter(([, part]) => part !== undefined)),
     [verdict]: 'Reason.',
     ...(shadow && { mode: 'shadow' }),
+    ...(asks && verdict === 'reject' && { unknown: 'review' }),
   }))
 
 const meanings: fc.Arbitrary<JsonObject> = fc.record(

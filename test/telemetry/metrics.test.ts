@@ -17,6 +17,7 @@ const CENSUS: Census = {
   paused: new Map([['gone', 1]]),
   frozen: new Map([['agent' as const, 2]]),
   legalHolds: new Map([['task' as const, 3]]),
+  unreported: 4,
   sizes: {
     at: 1,
     claimed_until: 0,
@@ -256,6 +257,7 @@ describe('the metrics', () => {
       'countersign_freezes_in_force{scope="agent"} 2',
       'countersign_freezes_in_force{scope="tenant"} 0',
       'countersign_legal_holds_in_force{scope="task"} 3',
+      'countersign_calls_unreported 4',
       'countersign_legal_holds_in_force{scope="thread"} 0',
       'countersign_store_entries{kind="evidence"} 9',
       'countersign_store_bytes{kind="record thread"} 100',

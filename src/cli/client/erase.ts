@@ -25,6 +25,9 @@ export const ERASE = command({
       needed: true,
       says: 'why; kept in evidence as long as the log, so it must not contain the erased data',
     },
+    'in-store': {
+      says: 'leaves out records that are only in tiles, while these are away; run it again without it later',
+    },
     yes: { says: 'does not ask' },
     ...API_FLAGS,
   },
@@ -38,7 +41,7 @@ const TIMEOUT_MS = 3_600_000
 /** `countersign erase`: shows the counts, asks, and erases. */
 export async function erase(args: readonly string[]): Promise<void> {
   const { values } = parse(ERASE, args)
-  const body = requestOf(values)
+  const body = { ...requestOf(values), ...(values['in-store'] && { in_store: true }) }
   const reach = reachAsAdmin(values.url)
   const api = createApi(reach.url, reach.key)
   if (!values.yes) {

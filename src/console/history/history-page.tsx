@@ -8,7 +8,8 @@ import { Heading } from '../shell/heading.tsx'
 import { AgentText } from '../text/agent-text.tsx'
 import { Ago } from '../time/countdown.tsx'
 import { EndedRow } from './ended-row.tsx'
-import { SearchForm } from './search-form.tsx'
+import { SearchForm, UNREPORTED } from './search-form.tsx'
+import { Unreported } from './unreported.tsx'
 
 const list = createThreads()
 
@@ -16,7 +17,8 @@ const list = createThreads()
 export function HistoryPage({ filters }: { readonly filters: Filters }) {
   const mine = filters.voted === 'me'
   const shown: Filters = mine || filters.status ? filters : { ...filters, status: 'ended' }
-  const load = (): void => void list.load(addressOf(shown))
+  const isLate = filters.status === UNREPORTED
+  const load = (): void => void (isLate || list.load(addressOf(shown)))
   // loads before the first paint, like the queue
   useLayoutEffect(load, [queryOf(shown)])
   return (
@@ -33,21 +35,25 @@ export function HistoryPage({ filters }: { readonly filters: Filters }) {
       </div>
       <SearchForm filters={filters} />
       {mine && <TakenBack />}
-      <List
-        state={list.state.value}
-        label="Threads"
-        name="the history"
-        rows={(all) => (
-          <ol class="ended">
-            {all.map((thread) => (
-              <EndedRow key={thread.thread_id} thread={thread} />
-            ))}
-          </ol>
-        )}
-        more={list.more}
-        retry={load}
-        empty={<h2>Nothing that has ended fits this search.</h2>}
-      />
+      {isLate ? (
+        <Unreported />
+      ) : (
+        <List
+          state={list.state.value}
+          label="Threads"
+          name="the history"
+          rows={(all) => (
+            <ol class="ended">
+              {all.map((thread) => (
+                <EndedRow key={thread.thread_id} thread={thread} />
+              ))}
+            </ol>
+          )}
+          more={list.more}
+          retry={load}
+          empty={<h2>Nothing that has ended fits this search.</h2>}
+        />
+      )}
     </>
   )
 }

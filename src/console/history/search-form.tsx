@@ -3,12 +3,16 @@ import { refine } from '../route/router.ts'
 import { Field } from '../shell/field.tsx'
 import { More } from '../shell/more.tsx'
 
+/** No status of a thread: most of these calls have none. */
+export const UNREPORTED = 'unreported'
+
 const STATUSES: readonly (readonly [string, string])[] = [
   ['', 'all'],
   ['approved', 'approved'],
   ['rejected', 'rejected'],
   ['withdrawn', 'withdrawn'],
   ['changes_requested', 'changes requested'],
+  [UNREPORTED, 'allowed, never reported'],
 ]
 const FIELDS = ['tool', 'agent', 'task_id', 'group'] as const
 

@@ -20,6 +20,15 @@ export const REVIEW = {
     answers: { 200: 'ThreadList' },
     refusals: [],
   },
+  list_unreported: {
+    method: 'GET',
+    path: '/api/review/unreported-calls',
+    access: 'reviewer',
+    summary: 'List the newest allowed calls whose expected outcome is late',
+    headers: ['unattended'],
+    answers: { 200: 'UnreportedList' },
+    refusals: [],
+  },
   show_thread: {
     method: 'GET',
     path: '/api/review/threads/{thread_id}',

@@ -2,7 +2,18 @@ import { type Risk, RISKS, type Verdict, VERDICTS } from '../../domain/decision.
 import { OTHER, REJECTION_REASONS } from '../../metrics/labels.ts'
 import type { Meter } from '../../metrics/table.ts'
 import { type Counted, event } from './event.ts'
-import { type DetailsOf, each, flag, object, objects, oneOf, optional, text, texts } from '../record/field.ts'
+import {
+  type DetailsOf,
+  each,
+  flag,
+  moment,
+  object,
+  objects,
+  oneOf,
+  optional,
+  text,
+  texts,
+} from '../record/field.ts'
 import {
   decisionAllowed,
   decisionApproved,
@@ -20,6 +31,7 @@ const DECIDED = {
   limits: optional(objects('the limits that the call uses; `over` means that the limit had no room')),
   masked: optional(texts('the fields whose values are not kept, because they are sensitive')),
   missing: optional(texts('the fields that rules read, and that the call lacks')),
+  outcome_by: optional(moment('the time until which policy expects the outcome of an allowed call')),
   policy: text('bundle revision; `none` for a call that no policy judged'),
   policy_risk: oneOf(RISKS, 'the risk that policy assessed'),
   requirement: optional(object('the quorum: seats, escalations, expiry')),

@@ -1,4 +1,5 @@
 import { type Risk, RISKS } from '../../domain/decision.ts'
+import { OUTCOMES } from '../../domain/outcome.ts'
 import { REFUSAL_REASONS } from '../../domain/token.ts'
 import type { LabelsOf, Meter } from '../../metrics/table.ts'
 import { alone, event } from './event.ts'
@@ -26,6 +27,7 @@ import {
   threadCommented,
   threadReleased,
 } from '../laws/reviews.ts'
+import { callEnded } from '../laws/outcomes.ts'
 import { requirementRaised } from '../laws/raises.ts'
 import { voteCast } from '../laws/votes.ts'
 
@@ -266,6 +268,24 @@ export const REVIEWS = {
       via,
     },
     law: payloadRevealed,
+  }),
+  'call.ended': event({
+    says: ({ outcome }) => `ended, as its agent says: ${outcome}`,
+    by: ['agent'],
+    logged: {
+      duration_ms: optional(number('how long the call ran')),
+      of: optional(number('the number of the record that allowed the call')),
+      outcome: oneOf(OUTCOMES, 'how the call ended'),
+      run: text('which run of equal calls'),
+      unmatched: optional(flag('`true`: the gateway has no entry of the call')),
+    },
+    disclosed: {
+      action_hash: optional(text("the caller's action hash")),
+      reference: optional(text("the agent's id of what the call did")),
+    },
+    law: callEnded,
+    count: (meter, { details: { outcome, unmatched } }) =>
+      meter.count('outcomes', { outcome, matched: unmatched === true ? 'no' : 'yes' }),
   }),
   'agent.event': event({
     of: 'agent',

@@ -68,7 +68,7 @@ export function tokenReissued(ledger: Ledger, record: ReadEvent<TokenReissued>):
 
 export function approvalCollected(ledger: Ledger, record: ReadEvent): void {
   const { thread, approval } = collecting(ledger, record)
-  thread.approval = { ...approval, collected: true }
+  thread.approval = { ...approval, collected: true, ran: ledger.records }
 }
 
 /** Requires the agent's first read of an approval, in time. */
@@ -106,7 +106,7 @@ export function tokenRedeemed(ledger: Ledger, record: ReadEvent<TokenNamed>): vo
     'the key for which its token was minted had been replaced',
   )
   move(thread, 'redeem')
-  thread.approval = { ...approval, redeemed: true }
+  thread.approval = { ...approval, redeemed: true, ran: ledger.records }
 }
 
 /** Requires that no freeze took a seat of the approval. */

@@ -37,6 +37,8 @@ export interface Ledger {
    */
   readonly broken: Set<string>
   readonly ruled: RuleVerdicts
+  /** Allowed calls whose outcome policy expects, by the number of their record, until it is known. */
+  readonly expected: Map<number, { readonly agent: string; readonly task: string; readonly tool: string }>
   freezes: Freezes
   /** The number up to which disclosures expired. */
   expired: number
@@ -142,6 +144,8 @@ export interface LedgerApproval {
   readonly collected?: true
   readonly token?: LedgerToken
   readonly redeemed?: true
+  /** The number of the record by which the call may run; 0 once its outcome is known. */
+  readonly ran?: number
   readonly released?: true
 }
 
@@ -166,6 +170,7 @@ export function emptyLedger(): Ledger {
     drawn: new Set(),
     broken: new Set(),
     ruled: new Map(),
+    expected: new Map(),
     freezes: NEVER_FROZEN,
     expired: 0,
     lost: [],

@@ -37,6 +37,7 @@ interface Decided extends Judged {
   readonly requirement?: JsonObject | undefined
   readonly hashed?: boolean | undefined
   readonly template?: string | undefined
+  readonly outcome_by?: string | undefined
   readonly fault?: string | undefined
 }
 
@@ -45,6 +46,8 @@ type DecisionEvent = ReadEvent<Decided>
 export function decisionAllowed(ledger: Ledger, record: DecisionEvent): void {
   decidedAtOnce(ledger, record, 'allow')
   requireAllowable(ledger, record)
+  const { actor, task = '', tool = '', details } = record
+  if (details.outcome_by !== undefined) ledger.expected.set(ledger.records, { agent: actor.id, task, tool })
   ledger.allowed += 1
 }
 

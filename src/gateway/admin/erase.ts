@@ -6,6 +6,7 @@ import type { Deps } from '../core/deps.ts'
 import { record } from '../core/event-record.ts'
 import { ALL, purgeAt } from '../core/expiry-index.ts'
 import { type KnownLegalHolds, legalHoldsNow } from '../core/legal-holds.ts'
+import { TilesUnavailable } from '../../store/store.ts'
 import { put, read, type Records, unchanged } from '../core/records.ts'
 import { type Plan, storeCall, transact } from '../core/transact.ts'
 import { type Found, findErasable, startOf, targetOf } from './find-erasable.ts'
@@ -31,14 +32,22 @@ export interface Erasure {
 const PART = 1_000
 
 /** Counts the data that `erase` would delete now. @throws GatewayError `invalid_request` for a name that is no field */
-export async function previewErasure(deps: Deps, tenant: string, selection: Selection): Promise<Erasure> {
+export async function previewErasure(
+  deps: Deps,
+  { tenant, selection, inStore }: ErasureScope,
+): Promise<Erasure> {
   const target = targetOf(selection)
-  return countsOf(await storeCall(() => findErasable(deps, tenant, { target, from: startOf() })))
+  return countsOf(await search(deps, tenant, { target, inStore, from: startOf() }))
 }
 
-export interface ErasureOrder {
+export interface ErasureScope {
   readonly tenant: string
   readonly selection: Selection
+  /** True to leave out records that are only in tiles. */
+  readonly inStore: boolean
+}
+
+export interface ErasureOrder extends ErasureScope {
   readonly reason: string
   /** Finishes the part that has begun. */
   readonly finish: () => Promise<void>
@@ -52,14 +61,14 @@ export interface ErasureOrder {
  * @throws GatewayError `not_found` without data, `under_legal_hold` when a legal hold covers a part of the selection
  */
 export async function erase(deps: Deps, order: ErasureOrder): Promise<Erasure> {
-  const { tenant, selection, finish } = order
+  const { tenant, selection, inStore, finish } = order
   const target = targetOf(selection)
   const until = deps.store.now()
   await finish()
   let from = startOf()
   let erasure: Erasure | undefined
   for (;;) {
-    const found = await storeCall(() => findErasable(deps, tenant, { target, from, until }))
+    const found = await search(deps, tenant, { target, inStore, from, until })
     if (found.records.length + found.existing.size === 0) break
     erasure ??= countsOf(found)
     for (const part of partsOf(found)) {
@@ -69,9 +78,19 @@ export async function erase(deps: Deps, order: ErasureOrder): Promise<Erasure> {
     // records that were written meanwhile: the end of a thread, or a comment
     from = found.next
   }
-  if (erasure === undefined) throw new GatewayError('not_found', 'the gateway has no data of this selection')
+  const owner = inStore ? 'store' : 'gateway'
+  if (erasure === undefined) throw new GatewayError('not_found', `the ${owner} has no data of this selection`)
   return erasure
 }
+
+/** Names the way on while tiles are away. */
+const search = (...args: Parameters<typeof findErasable>): Promise<Found> =>
+  storeCall(() =>
+    findErasable(...args).catch((error: unknown) => {
+      if (!(error instanceof TilesUnavailable)) throw error
+      throw new TilesUnavailable(`${error.message}; --in-store (\`in_store\`) leaves these records out`)
+    }),
+  )
 
 const countsOf = ({ records, existing, waiting, times }: Found): Erasure => ({
   records: records.length,

@@ -60,6 +60,8 @@ export interface Found {
 interface Search {
   readonly target: Target
   readonly from: Start
+  /** True to leave out records that are only in tiles. */
+  readonly inStore: boolean
   /** Calls after this time, ms since 1970, are not part of the selection; later records of its threads are. */
   readonly until?: number
 }
@@ -134,8 +136,10 @@ async function searchLog(
 }
 
 /** The records of a thread begin at its first mark. Earlier ones are not read: they may be in tiles that are away. */
-async function beginOf(deps: Deps, tenant: string, { target, from }: Search): Promise<number> {
-  if (from.after > 0 || !('thread_id' in target)) return from.after
+async function beginOf(deps: Deps, tenant: string, { target, from, inStore }: Search): Promise<number> {
+  if (from.after > 0) return from.after
+  if (inStore) return (await deps.store.firstEvent(tenant)) - 1
+  if (!('thread_id' in target)) return 0
   const [first] = await deps.store.range(tenant, INDEX.evidence(target.thread_id), { limit: 1 })
   return first === undefined ? 0 : first.score - 1
 }

@@ -9,7 +9,7 @@ import { standingOf } from '../auth/standing.ts'
 import type { KnownFreezes } from '../core/caches.ts'
 import type { Caller, Standing } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { type EvidenceRecord, type Happened, record } from '../core/event-record.ts'
+import { type EvidenceRecord, type Happened, isoTime, record } from '../core/event-record.ts'
 import { makeHeading } from '../thread/heading.ts'
 import { epochNow } from '../thread/call-history.ts'
 import { basisOfDecision, type Kept, keptBy } from './decision-record.ts'
@@ -17,7 +17,7 @@ import { basisOfDecision, type Kept, keptBy } from './decision-record.ts'
 export interface Submission {
   readonly taskId: string
   readonly request: DecisionRequest
-  readonly idempotencyKey?: string
+  readonly idempotencyKey?: string | undefined
 }
 
 /** The state on which an attempt decides a call. Each attempt looks it up once. */
@@ -111,6 +111,9 @@ const keptOf = ({ snapshot, use }: Basis): Kept =>
 const templateOf = ({ snapshot, use }: Basis, tool: string): string | undefined =>
   use?.contract && snapshot?.templateOf(tool)
 
+const outcomeBy = ({ use }: Basis, at: number): string | undefined =>
+  use?.contract?.outcomeMs === undefined ? undefined : isoTime(at + use.contract.outcomeMs)
+
 /** The record of the outcome. */
 export function evidenceOf(
   deps: Deps,
@@ -133,6 +136,7 @@ export function evidenceOf(
     claimedRisk: risk_level,
     traceparent: deps.origin?.span.received?.traceparent,
     requirement: outcome.requirement,
+    outcomeBy: type === 'decision.allowed' ? outcomeBy(basis, at) : undefined,
   })
   const { thread_id, revision } = held ?? {}
   const about = { tenant: caller.tenant, task_id: submission.taskId, thread_id, revision, tool: tool_name }

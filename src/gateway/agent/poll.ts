@@ -23,6 +23,7 @@ import { filledNow } from '../thread/approval-effects.ts'
 import { beforeDeadline, moved, rescheduled, writeThread } from '../thread/thread-records.ts'
 import { type Committed, type Plan, storeCall, transact } from '../core/transact.ts'
 import { asRead, decisionOn, type Named, notFound, ownThread } from './own-thread.ts'
+import { expectingThread } from './expected.ts'
 import { drawProof, judgeAgain } from './proof.ts'
 
 export interface PollTarget {
@@ -262,7 +263,7 @@ function collect(deps: Deps, thread: Thread, epoch: string): Plan<Decision> {
   const written = writeThread(thread, moved(thread, 'collect', { approval }), { at: collected_at, evidence })
   return {
     answer: decisionOn(written.thread, collected_at),
-    writes: written.writes,
+    writes: [...written.writes, ...expectingThread(deps, thread, collected_at)],
     evidence,
   }
 }

@@ -16,6 +16,7 @@ import { keyInForce } from '../auth/identify.ts'
 import { standingOf } from '../auth/standing.ts'
 import { traceOf } from '../core/trace-context.ts'
 import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from '../core/records.ts'
+import { expectingThread } from './expected.ts'
 import { moved, writeThread } from '../thread/thread-records.ts'
 import { type Committed, type Plan, transact } from '../core/transact.ts'
 import { revoked } from '../thread/close-thread.ts'
@@ -122,7 +123,11 @@ async function redemptionPlan(
       freezeGuard(freezes),
       { epoch },
     ],
-    writes: [...written.writes, put('token', token_hash, { ...token.value, used_at })],
+    writes: [
+      ...written.writes,
+      put('token', token_hash, { ...token.value, used_at }),
+      ...expectingThread(deps, redeemed, used_at),
+    ],
     notices: written.notices,
     evidence,
     before: expires_at,

@@ -39,6 +39,7 @@ import {
 import { callOf, decide } from '../thread/judge-call.ts'
 import { withReasons } from '../thread/reasons.ts'
 import { charge, chargesOf, exceededBy, limitGuards } from '../thread/limits.ts'
+import { expecting } from './expected.ts'
 import { openApproved } from './open-approved.ts'
 import { openThread } from './open-thread.ts'
 
@@ -141,8 +142,8 @@ async function evaluate(
   return { caller, submission, basis, outcome, history, at, bundle, guards }
 }
 
-function answerAtOnce(deps: Deps, evaluation: Evaluation): Plan<Decision> {
-  const { outcome, submission, caller, guards } = evaluation
+function answerAtOnce(deps: Deps, evaluation: Evaluation): Plan<Decision> | Promise<Plan<Decision>> {
+  const { outcome, submission, caller, guards, basis } = evaluation
   const status = outcome.verdict === 'allow' ? 'allow' : 'reject'
   const type = status === 'allow' ? 'decision.allowed' : 'decision.rejected'
   const answer = decisionOf(submission, status, outcome.message)
@@ -152,10 +153,22 @@ function answerAtOnce(deps: Deps, evaluation: Evaluation): Plan<Decision> {
   const notices = event === undefined ? [] : [noticeOf(deps, evaluation, event, answer)]
   if (status === 'allow') {
     const { writes, landed, guards: noted } = noteAllowed(deps, evaluation)
-    return { answer, evidence, notices, counted: true, writes, landed, guards: [...guards, ...noted] }
+    const plan = { answer, evidence, notices, counted: true, writes, landed, guards: [...guards, ...noted] }
+    const { outcomeMs } = basis.use?.contract ?? {}
+    return outcomeMs === undefined ? plan : expectingOutcome(deps, evaluation, plan, outcomeMs)
   }
   const index = INDEX.rejected(caller.id, submission.taskId)
   return { answer, evidence, notices, counted: true, guards, writes: [{ op: 'mark', index }] }
+}
+
+async function expectingOutcome(
+  deps: Deps,
+  evaluation: Evaluation,
+  plan: Plan<Decision>,
+  outcomeMs: number,
+): Promise<Plan<Decision>> {
+  const { guards, writes } = await expecting(deps, evaluation, outcomeMs)
+  return { ...plan, guards: [...(plan.guards ?? []), ...guards], writes: [...(plan.writes ?? []), ...writes] }
 }
 
 /** Adds an allowed call to the history, and charges its limits. */

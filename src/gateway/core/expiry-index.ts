@@ -16,6 +16,7 @@ export type Purged =
   | 'disclosures'
   | 'erasure'
   | 'task'
+  | 'call'
 
 /** The id of the single entry for all freezes, ended threads or old disclosures of a tenant. */
 export const ALL = 'all'

@@ -24,6 +24,10 @@ export const INDEX = {
   taskHistory: (agent: string, task: string): string => `history/task/${agent}/${task}`,
   /** Calls that policy rejected. Score: number of the evidence record. Member: the commit's id. */
   rejected: (agent: string, task: string): string => `rejected/${agent}/${task}`,
+  /** Records that allowed a call of a contract that expects its outcome, scored by number; by the hash of its id. */
+  allows: (call: string): string => `allows/${call}`,
+  /** Calls whose expected outcome is late, and threads of such calls, scored by the time when they were allowed. */
+  unreported: 'unreported',
   agentHistory: (agent: string): string => `history/agent/${agent}`,
   /** A reviewer's credentials beside a key: `session <hash>`, `link <hash>`; scored by their expiry. */
   signIns: (reviewer: string): string => `sign-ins/${reviewer}`,

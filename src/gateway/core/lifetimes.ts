@@ -11,7 +11,8 @@ const FOR_EVER = 'it stays'
 const WITH_ITS_RECORD = 'with its record'
 const WITH_THE_THREAD = 'with its thread'
 const DISCLOSED = '`retention: { disclosures }` of routing.yaml (90d)'
-const TASKS = '`retention: { tasks }` of routing.yaml (90d) after its last record that left the store'
+const TASKS =
+  '`retention: { tasks }` of routing.yaml (90d) after its last record, once that leaves the store or loses its disclosures'
 const OVER = 'after its end, `retention: { threads }` of routing.yaml (30d)'
 
 /**
@@ -25,6 +26,10 @@ export const RECORD_LIFETIMES: Readonly<Record<RecordType, Lifetime>> = {
   asked: { holds: 'the first of equal waiting calls', until: 'the call waits no longer' },
   token: { holds: 'a proof, as a hash', until: '7 days after it expires' },
   answer: { holds: 'an answer for an `Idempotency-Key`', until: '24 hours' },
+  call: {
+    holds: 'an allowed call whose contract expects its outcome, without its payload',
+    until: 'its outcome is due; without one, `retention: { threads }` of routing.yaml (30d)',
+  },
   delivery: {
     holds: 'a delivery to a webhook, with its text',
     until: 'a day after success, 7 days after the last failure',
@@ -67,6 +72,11 @@ export const INDEX_LIFETIMES: Readonly<Record<keyof typeof INDEX, Lifetime>> = {
   task: { holds: 'threads of a task', until: WITH_THE_THREAD },
   taskHistory: { holds: 'tools and labels that a task used', until: TASKS },
   rejected: { holds: 'rejected calls of a task', until: TASKS },
+  allows: { holds: 'records of evidence that allowed such a call', until: WITH_ITS_RECORD },
+  unreported: {
+    holds: 'calls whose expected outcome is late',
+    until: 'the outcome arrives, or their record ends',
+  },
   agentHistory: {
     holds: 'tools and labels that an agent used',
     until: 'it stays: one entry for each tool and label',

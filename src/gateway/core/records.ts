@@ -7,6 +7,7 @@ import type { Range } from '../../events/record/field.ts'
 import type { Freezes } from '../../domain/freeze.ts'
 import type { LegalHolds } from '../../domain/legal-hold.ts'
 import type { MerkleTree } from '../../domain/merkle.ts'
+import type { Ended } from '../../domain/outcome.ts'
 import type { Link, Session } from '../../domain/session.ts'
 import type { Thread } from '../../domain/thread.ts'
 import type { ApprovalToken } from '../../domain/token.ts'
@@ -57,6 +58,8 @@ export interface Records {
   readonly token: ApprovalToken
   /** By `<agent>/<task>/<SHA-256 of the Idempotency-Key>`. */
   readonly answer: StoredAnswer
+  /** By `<agent>/<task>/<action hash>`: a call that was allowed at once, and whose contract expects its outcome. */
+  readonly call: CallRecord
   /** One record per tenant, `all`, which every commit that notifies destinations guards. */
   readonly destinations: { readonly destinations: readonly Destination[] }
   /** One record per tenant, `all`, which every commit that lets an agent act guards. */
@@ -240,6 +243,15 @@ export interface DeliveryRecord {
   readonly last?: { readonly at: number; readonly result: string }
   /** The trace of the event. */
   readonly trace?: TraceContext
+}
+
+export interface CallRecord {
+  readonly agent: string
+  readonly task_id: string
+  readonly tool: string
+  /** When it was allowed last, ms since 1970. */
+  readonly at: number
+  readonly ended: readonly Ended[]
 }
 
 export interface StoredAnswer {

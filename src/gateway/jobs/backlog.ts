@@ -20,6 +20,8 @@ export interface Census {
   readonly groups: ReadonlyMap<string, number>
   /** Deliveries that are not settled. */
   readonly deliveries: number
+  /** Calls whose expected outcome is late. */
+  readonly unreported: number
   /**
    * The time, in ms, by which the oldest due delivery of an unpaused destination is overdue; 0 when no delivery is due.
    */
@@ -143,16 +145,18 @@ async function dueAt(deps: Deps, tenant: string, index: string): Promise<number>
 async function scopesInForce(
   deps: Deps,
   tenants: readonly string[],
-): Promise<Pick<Census, 'frozen' | 'legalHolds'>> {
+): Promise<Pick<Census, 'frozen' | 'legalHolds' | 'unreported'>> {
   const frozen = new Map<FreezeKind, number>()
   const legalHolds = new Map<LegalHoldKind, number>()
+  let unreported = 0
   for await (const tenant of inTurns(tenants)) {
+    unreported += await deps.store.count(tenant, INDEX.unreported)
     const freezes = await read(deps.store, tenant, 'freezes', FREEZES)
     for (const freeze of freezes === undefined ? [] : frozenNow(freezes.value)) add(frozen, kindOf(freeze))
     const held = await read(deps.store, tenant, 'legal_holds', ALL)
     for (const hold of held?.value.holds ?? []) add(legalHolds, legalHoldKind(hold))
   }
-  return { frozen, legalHolds }
+  return { frozen, legalHolds, unreported }
 }
 
 /** The last measurement of the store (src/gateway/integrity/measure-store.ts); undefined before the first. */

@@ -10,6 +10,8 @@ import { filesAfter } from '../core/record-files.ts'
 import { put, read, type Records, remove, unchanged, type Versioned } from '../core/records.ts'
 import type { Plan } from '../core/transact.ts'
 import { thinCheckpoints } from './checkpoints.ts'
+import { planForgetting } from './forget-tasks.ts'
+import { timeOf } from './publish-tiles.ts'
 
 /*
  * Deletes disclosures when their retention ends, and checkpoints that are no longer needed, once a day. A record of
@@ -38,7 +40,7 @@ export async function forgetDisclosures(deps: Deps, tenant: string): Promise<Pla
     return { answer: undefined, writes: [purgeAt('disclosures', ALL, now + WAIT_MS)] }
   const known = await read(deps.store, tenant, 'disclosed', ALL)
   const { up_to, done } = known?.value ?? NEVER
-  if (done < up_to) return deleteSome(deps, tenant, known)
+  if (done < up_to) return deleteSome(deps, tenant, known, retention.tasks_ms)
   const last = await lastBefore(deps, tenant, { after: up_to, time: now - retention.disclosures_ms })
   const thinned = await thinCheckpoints(deps, tenant)
   if (last <= up_to)
@@ -55,15 +57,21 @@ async function deleteSome(
   deps: Deps,
   tenant: string,
   known: Versioned<State> | undefined,
+  tasks_ms: number,
 ): Promise<Plan<void>> {
   const { up_to, done } = known?.value ?? NEVER
   const last = Math.min(up_to, done + TOGETHER)
   const rewritten = await deps.store.range(tenant, INDEX.erased, { max: last, limit: TOGETHER })
   const holds = await legalHoldsNow(deps, tenant)
   const held = new Set<number>()
-  // only a hold asks what a record is about, which may be only in tiles
-  const events = holds.all.holds.length === 0 ? [] : await deps.store.events(tenant, done, last - done)
-  for (const event of events) if (await isHeld(deps, holds, event)) held.add(event.number)
+  const inStore = (await deps.store.firstEvent(tenant)) - 1
+  const isAnyHeld = holds.all.holds.length > 0
+  // only a hold asks what a record is about that may be only in tiles
+  const after = isAnyHeld ? done : Math.max(done, inStore)
+  const events = after < last ? await deps.store.events(tenant, after, last - after) : []
+  if (isAnyHeld) for (const event of events) if (await isHeld(deps, holds, event)) held.add(event.number)
+  const newest = events.at(-1)
+  const ending = events.filter(({ number }) => number > inStore)
   const forgotten = Array.from({ length: last - done }, (_, i) => done + i + 1).flatMap((number): Write[] =>
     held.has(number) ? [] : [{ op: 'forget', number }],
   )
@@ -72,6 +80,7 @@ async function deleteSome(
     guards: [unchanged('disclosed', ALL, known), holds.guard],
     writes: [
       ...forgotten,
+      ...(newest ? planForgetting(ending, timeOf(newest.body) + tasks_ms) : []),
       ...rewritten
         .filter(({ score }) => !held.has(score))
         .flatMap(({ member }): Write[] => [

@@ -2,13 +2,15 @@ import { purgeAt, neverPurge } from '../core/expiry-index.ts'
 import type { EvidenceRecord } from '../core/event-record.ts'
 import { INDEX } from '../core/indexes.ts'
 import { filesAfter } from '../core/record-files.ts'
-import type { StoredEvent, Write } from '../../store/store.ts'
+import type { Store, StoredEvent, Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import type { Plan } from '../core/transact.ts'
+import { timeOf } from './publish-tiles.ts'
 
 /*
  * Deletes what a task used, and its rejected calls, when their retention ends. The removal of a record file from the
- * store plans that for the tasks in it, so that no call pays for it.
+ * store plans that for the tasks in it, so that no call pays for it. The deletion of disclosures plans it for records
+ * that are still in the store, such as all without tiles.
  */
 
 /** Time until the next look while no bundle is in force, ms. */
@@ -39,16 +41,23 @@ export async function forgetTask(deps: Deps, tenant: string, id: string): Promis
     deps.store.range(tenant, history, newest),
     deps.store.range(tenant, rejected, newest),
   ])
-  // the record file of a newer call plans again, when it leaves the store
-  const [file] = refused === undefined ? [] : await filesAfter(deps.store, tenant, refused.score - 1, 1)
-  const isOld = refused !== undefined && file !== undefined && file.time <= upTo
-  const later = used !== undefined && used.score > upTo ? used.score + retention.tasks_ms + 1 : undefined
+  const refusedAt = refused === undefined ? 0 : await timeOfRecord(deps.store, tenant, refused.score)
+  const isOld = refused !== undefined && refusedAt <= upTo
+  const last = Math.max(used?.score ?? 0, refusedAt)
   return {
     answer: undefined,
     writes: [
       { op: 'drop', index: history, upTo },
       ...(isOld ? [{ op: 'drop', index: rejected, upTo: refused.score } as const] : []),
-      later === undefined ? neverPurge('task', id) : purgeAt('task', id, later),
+      last > upTo ? purgeAt('task', id, last + retention.tasks_ms + 1) : neverPurge('task', id),
     ],
   }
+}
+
+/** The time of a record, or of its file if it left the store, which is a little later. */
+async function timeOfRecord(store: Store, tenant: string, number: number): Promise<number> {
+  const [file] = await filesAfter(store, tenant, number - 1, 1)
+  if (file !== undefined) return file.time
+  const [event] = await store.events(tenant, number - 1, 1)
+  return event === undefined ? store.now() : timeOf(event.body)
 }

@@ -2,7 +2,7 @@ import { legalHoldKind } from '../../domain/legal-hold.ts'
 import { overSince, type Thread } from '../../domain/thread.ts'
 import type { Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
-import { ALL, purgeAt } from '../core/expiry-index.ts'
+import { ALL, neverPurge, purgeAt } from '../core/expiry-index.ts'
 import { INDEX } from '../core/indexes.ts'
 import { type KnownLegalHolds, legalHoldsNow } from '../core/legal-holds.ts'
 import { put, read, remove, revisionId, unchanged, unlessBroken, type Versioned } from '../core/records.ts'
@@ -128,6 +128,8 @@ export async function deletionOf(deps: Deps, thread: Thread): Promise<Write[]> {
       member,
     })),
     ...Array.from({ length: revision }, (_, i) => remove('revision', revisionId(id, i + 1))),
+    { op: 'index', index: INDEX.unreported, member: id },
+    neverPurge('call', id),
     remove('comments', id),
     remove('thread', id),
   ]

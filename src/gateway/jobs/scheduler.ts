@@ -18,10 +18,10 @@ import { read, remove, unchanged, type Versioned } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { endOverlap } from '../auth/keys.ts'
 import { endWhenOver, unlist } from '../auth/sessions.ts'
-import { forgetTask } from './forget-tasks.ts'
-import { beginForgetting, forgetThreads } from './forget-threads.ts'
+import { dueCall } from './due-calls.ts'
+import { beginForgetting } from './forget-threads.ts'
 import { resumeErasure } from './erasing.ts'
-import { forgetDisclosures } from './forget-disclosures.ts'
+import { FORGET } from './retention.ts'
 import { sweepFrozen } from './sweep-frozen.ts'
 import { listTenants } from '../core/tenants.ts'
 import { writeThread } from '../thread/thread-records.ts'
@@ -178,10 +178,11 @@ const PURGES: Readonly<Record<Purged, Purge>> = {
   delivery: forgetDelivery,
   webhook: forgetDestination,
   freeze: sweepFrozen,
-  threads: forgetThreads,
-  disclosures: forgetDisclosures,
+  threads: FORGET.threads,
+  disclosures: FORGET.disclosures,
   erasure: resumeErasure,
-  task: forgetTask,
+  task: FORGET.tasks,
+  call: dueCall,
   limit: (deps, _tenant, limit) =>
     Promise.resolve({ answer: undefined, writes: forgetWindow(limit, deps.store.now()) }),
 }

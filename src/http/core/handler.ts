@@ -16,7 +16,7 @@ import type { Committed } from '../../gateway/core/transact.ts'
 import type { HeaderValues } from './request-headers.ts'
 
 export type Handlers<T extends Operations> = {
-  readonly [Id in keyof T]: (call: Call<T[Id]>) => Promise<AnswerOf<T[Id]>>
+  readonly [Id in keyof T]: (call: Call<T[Id]>) => BodyOf<T[Id]> | Promise<BodyOf<T[Id]>>
 }
 
 /** One request, authenticated and checked. */
@@ -33,7 +33,7 @@ export type Call<O extends Operation> = HeadersOf<O> & {
       ? ComponentOf<Name>
       : undefined
   readonly request: FastifyRequest
-  /** The reply, for cookies and for answers that the handler writes itself. */
+  /** The reply, for headers and for answers that the handler writes itself. */
   readonly reply: FastifyReply
 }
 
@@ -57,43 +57,25 @@ type HeadersOf<O extends Operation> = O extends { readonly headers: readonly (in
   ? Pick<HeaderValues, Name & RequestHeader & keyof HeaderValues>
   : unknown
 
-export interface Answer<Status = number, Body = unknown> {
-  readonly status: Status
-  readonly body: Body
-  readonly headers: Readonly<Record<string, string>>
-}
+/** The body of the answer, whose status the contract has. */
+type BodyOf<O extends Operation> = AnswerOf<O['answers'][keyof O['answers']]>
 
-type AnswerOf<O extends Operation> = {
-  [Status in keyof O['answers']]: Answer<Status, BodyOf<O['answers'][Status]>>
-}[keyof O['answers']]
-
-/** Also null for an answer that the handler has written itself. */
-type BodyOf<A> = A extends Media
-  ? Uint8Array | Readable | null
+/** Nothing for an answer that the handler has written itself. */
+type AnswerOf<A> = A extends Media
+  ? Uint8Array | Readable | undefined
   : A extends null
-    ? null
+    ? void
     : Frozen<ComponentOf<A>>
 
 /** Values that verbs return are never modified. */
 type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T
 
-const NO_HEADERS = {} as const
-
-export const answer = <const Status extends number, Body>(
-  status: Status,
-  body: Body,
-  headers: Readonly<Record<string, string>> = NO_HEADERS,
-): Answer<Status, Body> => ({ status, body, headers })
-
-/** The answer of a verb, with the receipt of its evidence record. */
-export const answerCommitted = <const Status extends number, Body>(
-  status: Status,
-  committed: Committed<Body>,
-): Answer<Status, Body> => answer(status, committed.answer, receiptHeaders(committed))
-
-export function receiptHeaders({ receipt, replayed = false }: Committed<unknown>): Record<string, string> {
-  return {
-    ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
-    ...(receipt ? { 'countersign-evidence': `${receipt.number}:${receipt.leaf}` } : {}),
-  }
+/** The answer of a verb. The reply has the receipt of its evidence record. */
+export function received<Body>(
+  reply: FastifyReply,
+  { answer, receipt, replayed = false }: Committed<Body>,
+): Body {
+  if (replayed) reply.header('idempotent-replayed', 'true')
+  if (receipt) reply.header('countersign-evidence', `${receipt.number}:${receipt.leaf}`)
+  return answer
 }

@@ -2,11 +2,11 @@ import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { longTextErrors } from '../../contract/long-texts.ts'
 import type { FastifyRequest } from 'fastify'
 import type { Revision } from '../../contract/agent.ts'
-import { defined } from '../../contract/defined.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import type { AGENT } from '../../contract/operations/agent.ts'
 import { eventKind } from '../../domain/event.ts'
 import { TASK_ID } from '../../domain/id.ts'
+import { endCall, outcomesOf } from '../../gateway/agent/outcome.ts'
 import { poll } from '../../gateway/agent/poll.ts'
 import { redeem } from '../../gateway/agent/redeem.ts'
 import { reissue } from '../../gateway/agent/reissue.ts'
@@ -16,33 +16,33 @@ import { revise } from '../../gateway/agent/revise.ts'
 import { submit } from '../../gateway/agent/submit.ts'
 import { withdraw } from '../../gateway/agent/withdraw.ts'
 import type { HttpDeps } from '../core/deps.ts'
-import { answer, answerCommitted, type Call, type Handlers, receiptHeaders } from '../core/handler.ts'
+import { type Call, type Handlers, received } from '../core/handler.ts'
 
 /** Handlers of docs/agent-api.md. They only translate. */
 export function agentHandlers(http: HttpDeps): Handlers<typeof AGENT> {
   const { schemas } = http
   return {
-    submit: async ({ gateway, caller, params, body: request, idempotencyKey }) => {
-      const submission = { taskId: taskIdOf(params), request, ...defined({ idempotencyKey }) }
-      return answerCommitted(200, await submit(gateway, caller, submission))
+    submit: async ({ gateway, caller, params, body: request, idempotencyKey, reply }) => {
+      const submission = { taskId: taskIdOf(params), request, idempotencyKey }
+      return received(reply, await submit(gateway, caller, submission))
     },
 
     poll: (call) => pollOrHold(http, call),
 
     // answers every authenticated call with 200, regardless of its body, because callers inspect `valid`
-    redeem: async ({ gateway, caller, body }) => {
+    redeem: async ({ gateway, caller, body, reply }) => {
       const claimed = (body as { signature?: unknown } | null | undefined)?.signature
       const signature = typeof claimed === 'string' ? claimed : undefined
       const redemption = schemas.fits('ApprovalValidationRequest', body) ?? { signature }
-      return answerCommitted(200, await redeem(gateway, caller, redemption))
+      return received(reply, await redeem(gateway, caller, redemption))
     },
 
-    report: async ({ gateway, caller, params, body: event }) => {
+    report: async ({ gateway, caller, params, body: event, reply }) => {
       const taskId = taskIdOf(params)
       const kind = eventKind(event.event_type, taskId)
       if (kind.kind === 'evidence') {
         refuseLongTexts(event.payload as JsonObject | undefined)
-        return answerCommitted(201, await report(gateway, caller, taskId, event))
+        return received(reply, await report(gateway, caller, taskId, event))
       }
       if (kind.kind === 'malformed') throw malformedEventType(taskId)
       const proposed = (event.payload as { revision?: unknown } | undefined)?.revision
@@ -50,16 +50,24 @@ export function agentHandlers(http: HttpDeps): Handlers<typeof AGENT> {
       refuseLongTexts(besideCall(event.payload as JsonObject))
       const { thread_id } = kind
       const revised = { taskId, thread_id, revision: withImages(revision, event.images) }
-      return answerCommitted(201, await revise(gateway, caller, revised))
+      return received(reply, await revise(gateway, caller, revised))
     },
 
-    reissue: async ({ gateway, caller, params }) =>
-      answerCommitted(200, await reissue(gateway, caller, params.thread_id)),
+    reissue: async ({ gateway, caller, params, reply }) =>
+      received(reply, await reissue(gateway, caller, params.thread_id)),
 
-    withdraw: async ({ gateway, caller, params, body }) =>
-      answerCommitted(200, await withdraw(gateway, caller, { ...params, ...body })),
+    withdraw: async ({ gateway, caller, params, body, reply }) =>
+      received(reply, await withdraw(gateway, caller, { ...params, ...body })),
 
-    resolve: async ({ gateway, caller, body }) => answer(200, await resolve(gateway, caller, body.tools)),
+    end_call: async ({ gateway, caller, params, body, reply }) => {
+      const committed = await endCall(gateway, caller, taskIdOf(params), body)
+      reply.code(committed.replayed ? 200 : 201)
+      return received(reply, committed)
+    },
+
+    outcomes: ({ gateway, caller, params, query }) => outcomesOf(gateway, caller, taskIdOf(params), query),
+
+    resolve: ({ gateway, caller, body }) => resolve(gateway, caller, body.tools),
   }
 }
 
@@ -70,12 +78,11 @@ async function pollOrHold(http: HttpDeps, call: Call<(typeof AGENT)['poll']>) {
   const { socket } = request.raw
   const callerGone = (): boolean => socket.destroyed
   const wait = seconds === 0 ? undefined : http.waits.holdPoll(request, seconds, caller)
-  if (wait === undefined) return answerCommitted(200, await poll(gateway, caller, query, { callerGone }))
+  if (wait === undefined) return received(reply, await poll(gateway, caller, query, { callerGone }))
   try {
     http.admission.leave(reply.raw)
     const decision = await poll(gateway, caller, query, { callerGone, wait })
-    const applied = { 'preference-applied': `wait=${seconds}` }
-    return answer(200, decision.answer, { ...applied, ...receiptHeaders(decision) })
+    return received(reply.header('preference-applied', `wait=${seconds}`), decision)
   } finally {
     wait.release()
   }

@@ -2,7 +2,7 @@ import type { Components } from '../../contract/components.ts'
 import type { PUBLIC } from '../../contract/operations/public.ts'
 import { verifierKeys } from '../../gateway/jobs/checkpoints.ts'
 import type { HttpDeps } from '../core/deps.ts'
-import { answer, type Handlers } from '../core/handler.ts'
+import type { Handlers } from '../core/handler.ts'
 
 /**
  * Liveness: the process answers. Readiness: the gateway can decide, because store and policy work and it is not
@@ -13,12 +13,13 @@ export interface Health {
 }
 
 export const publicHandlers = ({ logIdentity }: HttpDeps, health: Health): Handlers<typeof PUBLIC> => ({
-  verifier_keys: async () => answer(200, verifierKeys(logIdentity)),
+  verifier_keys: () => verifierKeys(logIdentity),
 
-  live: async () => answer(200, { live: true }),
+  live: () => ({ live: true }),
 
-  ready: async () => {
+  ready: async ({ reply }) => {
     const readiness = await health.ready()
-    return answer(readiness.ready ? 200 : 503, readiness)
+    if (!readiness.ready) reply.code(503)
+    return readiness
   },
 })

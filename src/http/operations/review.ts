@@ -5,6 +5,7 @@ import { claim, release } from '../../gateway/review/claim.ts'
 import { comment } from '../../gateway/review/comment.ts'
 import { countThreads } from '../../gateway/review/count-threads.ts'
 import { listThreads } from '../../gateway/review/list-threads.ts'
+import { listUnreported } from '../../gateway/review/list-unreported.ts'
 import { me } from '../../gateway/review/me.ts'
 import { lastApproved, precedents } from '../../gateway/review/precedents.ts'
 import { showBundle } from '../../gateway/review/show-bundle.ts'
@@ -15,7 +16,7 @@ import { vote } from '../../gateway/review/vote.ts'
 import { voteTogether } from '../../gateway/review/vote-together.ts'
 import type { Committed } from '../../gateway/core/transact.ts'
 import type { HttpDeps } from '../core/deps.ts'
-import { answer, answerCommitted, type Call, type Handlers, receiptHeaders } from '../core/handler.ts'
+import { type Call, type Handlers, received } from '../core/handler.ts'
 import { showAfter } from '../core/problem.ts'
 import { streamHandler } from './stream.ts'
 
@@ -24,58 +25,51 @@ import { streamHandler } from './stream.ts'
  * and its answers contain no proof.
  */
 export const reviewHandlers = (http: HttpDeps): Handlers<typeof REVIEW> => ({
-  me: async ({ gateway, caller }) => answer(200, me(gateway, caller)),
-
-  list_threads: async ({ gateway, caller, query }) => answer(200, await listThreads(gateway, caller, query)),
-
-  show_thread: async (call) => show(200, call),
+  me: ({ gateway, caller }) => me(gateway, caller),
+  list_threads: ({ gateway, caller, query }) => listThreads(gateway, caller, query),
+  list_unreported: ({ gateway, caller }) => listUnreported(gateway, caller),
+  show_thread: (call) => show(call),
 
   vote: async (call) => {
     const { gateway, caller, params, body, ifMatch } = call
     const ballot = { ...params, vote: body, ...defined({ shown: ifMatch }) }
-    return showChanged(200, call, await vote(gateway, caller, ballot))
+    return showChanged(call, await vote(gateway, caller, ballot))
   },
 
-  vote_together: async ({ gateway, caller, body }) => answer(200, await voteTogether(gateway, caller, body)),
+  vote_together: ({ gateway, caller, body }) => voteTogether(gateway, caller, body),
 
   comment: async (call) => {
     const { gateway, caller, params, body } = call
-    return showChanged(201, call, await comment(gateway, caller, { ...params, text: body.comment }))
+    return showChanged(call, await comment(gateway, caller, { ...params, text: body.comment }))
   },
 
   claim: async (call) => {
     const { gateway, caller, params, body } = call
     const taken = { ...params, takeOver: body.take_over ?? false }
-    return showChanged(200, call, await claim(gateway, caller, taken))
+    return showChanged(call, await claim(gateway, caller, taken))
   },
 
   release: async (call) => {
     const { gateway, caller, params } = call
-    return showChanged(200, call, await release(gateway, caller, params.thread_id))
+    return showChanged(call, await release(gateway, caller, params.thread_id))
   },
 
-  reveal: async ({ gateway, caller, params, body }) =>
-    answerCommitted(200, await reveal(gateway, caller, { ...params, number: body.revision })),
+  reveal: async ({ gateway, caller, params, body, reply }) =>
+    received(reply, await reveal(gateway, caller, { ...params, number: body.revision })),
 
-  image: async ({ gateway, caller, params }) => {
+  image: async ({ gateway, caller, params, reply }) => {
     const { thread_id, revision, index } = params
     const which = { thread_id, number: ordinal(revision), index: ordinal(index) }
     const { type, bytes } = await showImage(gateway, caller, which)
-    return answer(200, bytes, { ...IMAGE_HEADERS, 'content-type': type })
+    reply.headers(IMAGE_HEADERS).type(type)
+    return bytes
   },
 
-  last_approved: async ({ gateway, caller, params }) =>
-    answer(200, await lastApproved(gateway, caller, params.thread_id)),
-
-  show_bundle: ({ gateway, caller }) => Promise.resolve(answer(200, showBundle(gateway, caller))),
-
-  precedents: async ({ gateway, caller, params }) =>
-    answer(200, await precedents(gateway, caller, params.thread_id)),
-
-  count_threads: async ({ gateway, caller }) => answer(200, await countThreads(gateway, caller)),
-
-  list_agents: async ({ gateway, caller }) => answer(200, await listAgents(gateway, caller)),
-
+  last_approved: ({ gateway, caller, params }) => lastApproved(gateway, caller, params.thread_id),
+  show_bundle: ({ gateway, caller }) => showBundle(gateway, caller),
+  precedents: ({ gateway, caller, params }) => precedents(gateway, caller, params.thread_id),
+  count_threads: ({ gateway, caller }) => countThreads(gateway, caller),
+  list_agents: ({ gateway, caller }) => listAgents(gateway, caller),
   stream: streamHandler(http),
 })
 
@@ -94,17 +88,14 @@ function ordinal(text: string): number {
 
 type OfThread = Pick<Call<(typeof REVIEW)['show_thread']>, 'gateway' | 'caller' | 'params' | 'reply'>
 
-async function show<const Status extends 200 | 201>(status: Status, { gateway, caller, params }: OfThread) {
+async function show({ gateway, caller, params, reply }: OfThread) {
   const view = await showThread(gateway, caller, params.thread_id)
-  return answer(status, view, { etag: `"${view.digest}"` })
+  reply.header('etag', `"${view.digest}"`)
+  return view
 }
 
 /** The changed thread and the receipt of the change. */
-function showChanged<const Status extends 200 | 201>(
-  status: Status,
-  call: OfThread,
-  changed: Committed<unknown>,
-) {
-  call.reply.headers(receiptHeaders(changed))
-  return showAfter(() => show(status, call))
+function showChanged(call: OfThread, changed: Committed<unknown>) {
+  received(call.reply, changed)
+  return showAfter(() => show(call))
 }

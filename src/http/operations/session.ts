@@ -8,18 +8,17 @@ import { isAttended, reviewerOf } from '../access/auth.ts'
 import { clearCookie, cookieOf, SESSION_COOKIE, setCookie } from '../access/session-cookie.ts'
 import { limitSignIns } from '../access/sign-in-rate.ts'
 import type { HttpDeps } from '../core/deps.ts'
-import { answer, type Handlers } from '../core/handler.ts'
+import type { Handlers } from '../core/handler.ts'
 import { singleSignOnHandlers } from './single-sign-on.ts'
 
 /** Handlers for signing in to and out of the console (docs/signing-in.md). */
 export const sessionHandlers = (http: HttpDeps): Handlers<typeof SESSION> => ({
-  sign_in_options: async ({ request }) =>
-    answer(200, {
-      signed_in: await isSignedIn(request, http),
-      ...(http.singleSignOn && {
-        single_sign_on: { label: http.singleSignOn.provider.label, url: SESSION.start_single_sign_on.path },
-      }),
+  sign_in_options: async ({ request }) => ({
+    signed_in: await isSignedIn(request, http),
+    ...(http.singleSignOn && {
+      single_sign_on: { label: http.singleSignOn.provider.label, url: SESSION.start_single_sign_on.path },
     }),
+  }),
 
   sign_in: async ({ gateway, body, request, reply }) => {
     const replaced = replacedBy(cookieOf(request, SESSION_COOKIE))
@@ -35,13 +34,12 @@ export const sessionHandlers = (http: HttpDeps): Handlers<typeof SESSION> => ({
     )
     // the cookie ends when the browser closes, and the session ends at its time limits
     setCookie(reply, SESSION_COOKIE, credential, { sameSite: 'Strict' })
-    return answer(200, { me: me(gateway, caller), page_secret: page })
+    return { me: me(gateway, caller), page_secret: page }
   },
 
   sign_out: async ({ gateway, caller, query, reply }) => {
     await (query.everywhere === 'true' ? signOutEverywhere : signOut)(gateway, caller)
     clearCookie(reply, SESSION_COOKIE, 'Strict')
-    return answer(204, null)
   },
 
   ...singleSignOnHandlers(http),

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { SESSION } from '../../contract/operations/session.ts'
@@ -10,7 +10,7 @@ import { createUsedFlows, type UsedFlows } from '../../gateway/auth/used-flows.t
 import { clearCookie, cookieOf, setCookie } from '../access/session-cookie.ts'
 import { createTokenTurns, limitFlows, limitSignIns, type TokenTurns } from '../access/sign-in-rate.ts'
 import type { HttpDeps } from '../core/deps.ts'
-import { answer, type Handlers } from '../core/handler.ts'
+import type { Handlers } from '../core/handler.ts'
 import { lineOf } from '../core/tracing.ts'
 import { addressOf } from '../wire/connections.ts'
 
@@ -43,7 +43,7 @@ const startOf =
     // a request without a challenge begins no flow
     if (hasChallenge(request)) limit(request, !provider.isKnown())
     http.admission.leave(reply.raw)
-    return redirect(302, http, request, async () => {
+    return redirect(reply, http, request, async () => {
       const { flow, sealed } = beginFlow(http.gateway, challengeIn(request))
       const url = await provider.authorize(flow, redirectUri(http))
       setCookie(reply, FLOW_COOKIE, sealed, { sameSite: 'Lax', maxAgeSeconds: LIMITS.LINK_MS / 1000 })
@@ -64,7 +64,7 @@ const endOf =
     await turn
     // a callback from an older tab or another page must not end a sign-in in progress
     if (ours !== undefined) clearCookie(reply, FLOW_COOKIE, 'Lax')
-    return redirect(303, http, request, async () => {
+    return redirect(reply, http, request, async () => {
       const { flow, callback } = answerOf(request, http)
       if (!isFirst) throw new SignInError('expired', 'the answer of this flow was used before')
       const identity = await provider.redeem(flow, callback)
@@ -125,19 +125,19 @@ function configured({ singleSignOn }: HttpDeps): SingleSignOn {
 }
 
 /** Redirects the browser. Every failure leads to the sign-in page, and its reason is logged. */
-async function redirect<const Status extends 302 | 303>(
-  status: Status,
+async function redirect(
+  reply: FastifyReply,
   http: HttpDeps,
   request: FastifyRequest,
   next: () => Promise<string>,
-) {
+): Promise<void> {
   try {
-    return answer(status, null, { location: await next() })
+    reply.header('location', await next())
   } catch (error) {
     const { problem, ...said } = reasonOf(error)
     http.log.warn({ ...lineOf(request), problem, ...said }, 'single sign-on failed')
     http.gateway.observe({ kind: 'sign_in_failed', via: 'oidc', problem })
-    return answer(status, null, { location: `${CONSOLE_PATH}#/sign-in?problem=${problem}` })
+    reply.header('location', `${CONSOLE_PATH}#/sign-in?problem=${problem}`)
   }
 }
 

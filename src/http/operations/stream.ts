@@ -12,7 +12,7 @@ import {
   type ThreadFeed,
 } from '../../gateway/review/stream.ts'
 import type { HttpDeps } from '../core/deps.ts'
-import { answer, type Handlers } from '../core/handler.ts'
+import type { Handlers } from '../core/handler.ts'
 import { lineOf } from '../core/tracing.ts'
 
 /**
@@ -60,7 +60,7 @@ export function streamHandler(http: HttpDeps): Handlers<typeof REVIEW>['stream']
       leave()
       raw.end()
     }
-    return answer(200, null)
+    return undefined
   }
 }
 

@@ -15,7 +15,7 @@ import {
 import { pingDestination } from '../../gateway/webhooks/ping.ts'
 import { administratorOf } from '../access/admin-right.ts'
 import type { HttpDeps } from '../core/deps.ts'
-import { answer, type Call, type Handlers } from '../core/handler.ts'
+import type { Call, Handlers } from '../core/handler.ts'
 import { showAfter } from '../core/problem.ts'
 
 /**
@@ -29,36 +29,23 @@ export function webhookHandlers({ webhooks }: HttpDeps): Handlers<typeof WEBHOOK
       const acting = actingIn(caller, body.tenant)
       const reason = webhooks.refusalOf(body.url)
       if (reason !== undefined) throw refusedUrl(reason)
-      return answer(201, await createDestination(gateway, acting, body, composeSecret))
+      return createDestination(gateway, acting, body, composeSecret)
     },
 
-    list_webhooks: async ({ gateway, caller, query }) =>
-      answer(200, await listDestinations(gateway, actingIn(caller, query.tenant).tenant)),
-
-    show_webhook: async (call) => show(call),
-
-    delete_webhook: async (call) => {
-      await deleteDestination(call.gateway, actingOn(call))
-      return answer(204, null)
-    },
-
-    rotate_webhook_secret: async (call) =>
-      answer(200, await rotateSecret(call.gateway, actingOn(call), call.body, composeSecret)),
+    list_webhooks: ({ gateway, query }) => listDestinations(gateway, query.tenant),
+    show_webhook: (call) => show(call),
+    delete_webhook: (call) => deleteDestination(call.gateway, actingOn(call)),
+    rotate_webhook_secret: (call) => rotateSecret(call.gateway, actingOn(call), call.body, composeSecret),
 
     pause_webhook: (call) => showChanged(call, pauseDestination),
     resume_webhook: (call) => showChanged(call, resumeDestination),
     ping_webhook: (call) => showChanged(call, pingDestination),
 
-    list_deliveries: async (call) =>
-      answer(200, await listDeliveries(call.gateway, actingOn(call), call.query)),
-
-    redeliver_range: async (call) =>
-      answer(200, { count: await redeliverRange(call.gateway, actingOn(call), call.body) }),
-
-    redeliver: async (call) => {
-      await redeliver(call.gateway, actingOn(call), call.params.delivery)
-      return answer(204, null)
-    },
+    list_deliveries: (call) => listDeliveries(call.gateway, actingOn(call), call.query),
+    redeliver_range: async (call) => ({
+      count: await redeliverRange(call.gateway, actingOn(call), call.body),
+    }),
+    redeliver: (call) => redeliver(call.gateway, actingOn(call), call.params.delivery),
   }
 }
 
@@ -84,9 +71,9 @@ function actingOn({ caller, params: { id } }: OfWebhook) {
   return { ...actingIn(caller, tenant), id }
 }
 
-async function show(call: OfWebhook) {
+function show(call: OfWebhook) {
   const { tenant, id } = actingOn(call)
-  return answer(200, await showDestination(call.gateway, tenant, id))
+  return showDestination(call.gateway, tenant, id)
 }
 
 async function showChanged(call: OfWebhook, change: typeof pauseDestination) {

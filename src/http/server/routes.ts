@@ -3,13 +3,11 @@ import { defined } from '../../contract/defined.ts'
 import type { Operation } from '../../contract/operation.ts'
 import { OPERATIONS } from '../../contract/operations/operations.ts'
 import { accessHooks } from '../access/access.ts'
+import { requireTenant } from '../access/admin-right.ts'
 import type { HttpDeps } from '../core/deps.ts'
-import type { Answer, Handlers } from '../core/handler.ts'
+import type { AdminRight, Handlers } from '../core/handler.ts'
 import { adminHandlers } from '../operations/admin.ts'
 import { agentHandlers } from '../operations/agent.ts'
-import { erasureHandlers } from '../operations/erasure.ts'
-import { freezeHandlers } from '../operations/freeze.ts'
-import { legalHoldHandlers } from '../operations/legal-hold.ts'
 import { type Health, publicHandlers } from '../operations/public.ts'
 import { reviewHandlers } from '../operations/review.ts'
 import { sessionHandlers } from '../operations/session.ts'
@@ -26,9 +24,6 @@ export function mountOperations(app: FastifyInstance, http: HttpDeps, health: He
     ...reviewHandlers(http),
     ...sessionHandlers(http),
     ...adminHandlers(http),
-    ...erasureHandlers,
-    ...freezeHandlers,
-    ...legalHoldHandlers,
     ...webhookHandlers(http),
     ...publicHandlers(http, health),
   }
@@ -54,14 +49,15 @@ export function mountOperations(app: FastifyInstance, http: HttpDeps, health: He
 }
 
 /** Any handler. `Handlers` defines the parameters and answers of each. */
-type Handler = (call: object) => Promise<Answer>
+type Handler = (call: object) => unknown
 
 function routeOf(http: HttpDeps, operation: Operation, handler: Handler): RouteOptions {
   const access = accessHooks(http, operation)
   const trace = traceHooks(http, operation)
   const { method, path, lenient = false, noHead = false, bodyBytes } = operation
+  const status = Math.min(...Object.keys(operation.answers).map(Number))
   const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
-    sendable(reply, await handler(callOf(http, operation, { request, reply })))
+    handler(callOf(http, operation, { request, reply: reply.code(status) }))
   return {
     method,
     url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
@@ -94,8 +90,15 @@ function callOf({ gateway, schemas }: HttpDeps, operation: Operation, { request,
     request,
     reply,
   }
+  if (request.adminRight) requireNamed(request.adminRight, call)
   for (const header of headers) if (header !== 'unattended') call[header] = REQUEST_HEADERS[header](request)
   return call
+}
+
+/** Requires the right in the tenant that the query or the body names. */
+function requireNamed(right: AdminRight, { query, body }: Record<string, unknown>): void {
+  const { tenant } = { ...(query as object), ...(body as object) } as { readonly tenant?: string }
+  if (tenant !== undefined) requireTenant(right, tenant)
 }
 
 function bodyOf(
@@ -105,13 +108,6 @@ function bodyOf(
 ): unknown {
   if (lenient === true) return request.body
   return body && schemas.parse(body, request.body ?? (bodyIsOptional === true ? {} : undefined))
-}
-
-/** Sets status and headers, and returns the body to send. */
-function sendable(reply: FastifyReply, { status, headers, body }: Answer): unknown {
-  // skips the status when the handler answered itself, because it has taken over the connection
-  if (!reply.sent) reply.code(status).headers(headers)
-  return body ?? undefined
 }
 
 const OF_BODIES = ['body_too_large', 'unsupported_media_type', 'invalid_json', 'invalid_request']

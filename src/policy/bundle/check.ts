@@ -8,7 +8,7 @@ import { checkSensitiveFields } from '../check/path.ts'
 import { checkSummaryFields } from '../check/summary-fields.ts'
 import { checkPatternCost } from '../check/patterns.ts'
 import { isListFile, withListFiles } from '../check/list-file.ts'
-import { checkRetentionOfLimits } from '../check/retention.ts'
+import { checkRetentionOfLimits, checkRetentionOfTasks } from '../check/retention.ts'
 import { checkRouting, type CheckedRouting } from '../check/routing.ts'
 import type { World } from '../check/rule-context.ts'
 import { checkRuleFile, type CheckedRuleFile } from '../check/rules.ts'
@@ -159,6 +159,7 @@ function checkParsed(parsed: readonly Parsed[], now: number | undefined): Checke
   checkPatternCost(tools, rules)
   if (!routing || !directory || !routingFile) return undefined
   checkRetentionOfLimits(routingFile.reader, routing.retention, rules)
+  checkRetentionOfTasks(routingFile.reader, routing.retention, rules)
   checkGroupNames(routingFile.reader, routing.groups, directory)
   for (const file of rules) checkGroupNames(file.reader, file.groups, directory)
   checkLevelQuorums(routingFile.reader, routing, directory)

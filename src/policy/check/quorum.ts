@@ -72,6 +72,10 @@ export function checkLevelPairs(
   reader.report('levels-understaffed', at, message, 'add reviewers to the groups')
 }
 
+/** False for a rule or a limit that only rejects. */
+const asksReviewers = ({ verdict, unknown }: Pick<RuleIr, 'verdict' | 'unknown'>): boolean =>
+  verdict !== 'reject' || unknown !== undefined
+
 /**
  * Returns the contracts whose calls can get this risk, from the contract or from an enforced rule or limit that does
  * not reject.
@@ -83,7 +87,7 @@ function contractsAt(
 ): readonly ToolContract[] {
   const raised = files.flatMap(({ file, tools: names }) => {
     const deciding = [...file.rules, ...file.limits].filter(
-      ({ verdict, mode }) => verdict !== 'reject' && mode === 'enforced',
+      (one) => asksReviewers(one) && one.mode === 'enforced',
     )
     return names
       .flatMap((name) => tools.get(name) ?? [])
@@ -198,8 +202,8 @@ function findUnreachable(
   contracts: readonly ToolContract[],
   { routing, directory }: Omit<RuleQuorumContext, 'tools'>,
 ): string | undefined {
-  const { reviewers, verdict } = rule
-  if (reviewers === undefined || verdict === 'reject') return undefined
+  const { reviewers } = rule
+  if (reviewers === undefined || !asksReviewers(rule)) return undefined
   const asked = reviewers.seats.map((seat) => `${seat.approvals} of group \`${seat.group}\``).join(' and ')
   for (const risk of new Set(contracts.map((tool) => maxRisk(tool.risk, rule.risk ?? RISKS[0])))) {
     const level = routing.levels[risk]

@@ -1,48 +1,65 @@
-import { LEAST_RETENTION, DEFAULT_RETENTION, type Retention } from '../language/retention.ts'
+import {
+  type Retention,
+  RETENTION,
+  RETENTION_KINDS,
+  retentionOf,
+  type RetentionRow,
+} from '../language/retention.ts'
 import { duration } from '../language/time.ts'
 import { MAX_RETENTION_MS } from '../text/bounds.ts'
 import type { Doc } from '../yaml/parse.ts'
 import { readDuration, readKeys, readMap, type Reader } from '../yaml/shape.ts'
-import type { LimitIr } from '../language/rule.ts'
+import { factOf } from '../language/facts.ts'
+import { fieldsOf } from '../language/history.ts'
+import type { LimitIr, RuleIr } from '../language/rule.ts'
 
 /** The `retention` of routing.yaml, and the place of each written value. */
 export interface CheckedRetention {
   readonly retention: Retention
   readonly threadsAt: Doc | undefined
+  readonly tasksAt?: Doc | undefined
 }
 
 /** Reads `retention`. Each time has a default and a least value. */
 export function checkRetention(reader: Reader, doc: Doc | undefined): CheckedRetention {
   const map = doc && readMap(reader, doc, '`retention`')
-  if (!map) return { retention: DEFAULT_RETENTION, threadsAt: undefined }
-  const keys = readKeys(reader, map, {
-    what: '`retention`',
-    optional: ['threads', 'disclosures', 'log_in_store', 'tasks'],
-  })
-  const read = (
-    name: 'threads' | 'disclosures' | 'log_in_store' | 'tasks',
-    what: string,
-    why = '',
-  ): number => {
-    const key = keys[name]
-    const least = LEAST_RETENTION[`${name}_ms`]
-    const ms = key && readDuration(reader, key, `\`${name}\``, MAX_RETENTION_MS)
+  const keys = map && readKeys(reader, map, { what: '`retention`', optional: RETENTION_KINDS })
+  const retention = retentionOf((kind) => {
+    const { default: otherwise, least, stays, why = '' }: RetentionRow = RETENTION[kind]
+    const key = keys?.[kind]
+    const ms = key && readDuration(reader, key, `\`${kind}\``, MAX_RETENTION_MS)
     if (key && ms !== undefined && ms < least)
-      reader.report('bad-value', key, `${what} for at least ${duration(least)}${why}`)
-    return ms ?? DEFAULT_RETENTION[`${name}_ms`]
-  }
-  const retention = {
-    threads_ms: read('threads', 'threads stay', ', because agents may ask about their proofs for as long'),
-    disclosures_ms: read('disclosures', 'disclosures stay'),
-    log_in_store_ms: read('log_in_store', 'records of evidence stay in the store'),
-    tasks_ms: read('tasks', 'the history of tasks stays', ', because rules may count the calls of as long'),
-  }
-  return { retention, threadsAt: keys.threads }
+      reader.report('bad-value', key, `${stays} for at least ${duration(least)}${why}`)
+    return ms ?? otherwise
+  })
+  return { retention, threadsAt: keys?.threads, tasksAt: keys?.tasks }
 }
 
-interface FileWithLimits {
+interface FileWithRules {
   readonly reader: Reader
-  readonly file: { readonly limits: readonly LimitIr[] }
+  readonly file: { readonly limits: readonly LimitIr[]; readonly rules: readonly RuleIr[] }
+}
+
+/** Warns of a written retention of tasks below the default, when a rule reads the history that it ends. */
+export function checkRetentionOfTasks(
+  reader: Reader,
+  { retention: { tasks_ms }, tasksAt }: CheckedRetention,
+  files: readonly FileWithRules[],
+): void {
+  if (!tasksAt || tasks_ms >= RETENTION.tasks.default) return
+  const reads = (rule: RuleIr): boolean =>
+    fieldsOf(rule).some(({ root }) => factOf(root)?.recorded === 'as task history')
+  const [first, ...more] = files.flatMap(({ reader: { source }, file }) =>
+    file.rules.filter(reads).map(({ id }) => `rule \`${id}\` of ${source.path}`),
+  )
+  if (first === undefined) return
+  const others = more.length === 0 ? '' : ` and ${more.length} more`
+  reader.report(
+    'history-ends',
+    tasksAt,
+    `a task is new again ${duration(tasks_ms)} after its last call, for ${first}${others}`,
+    `write \`tasks: ${duration(RETENTION.tasks.default)}\` or more, or read \`agent.tools\` or \`agent.labels\``,
+  )
 }
 
 /**
@@ -52,7 +69,7 @@ interface FileWithLimits {
 export function checkRetentionOfLimits(
   reader: Reader,
   { retention, threadsAt }: CheckedRetention,
-  files: readonly FileWithLimits[],
+  files: readonly FileWithRules[],
 ): void {
   const { threads_ms } = retention
   const limits = files.flatMap(({ reader: { source }, file }) =>

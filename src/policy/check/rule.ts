@@ -18,7 +18,17 @@ import {
 import { lineOf } from '../yaml/source.ts'
 import { endOfDate, parseDate, startOfDate } from '../language/time.ts'
 
-const RULE_KEYS = ['when', 'unless', 'risk', 'reviewers', 'mode', 'from', 'until', ...VERDICTS] as const
+const RULE_KEYS = [
+  'when',
+  'unless',
+  'unknown',
+  'risk',
+  'reviewers',
+  'mode',
+  'from',
+  'until',
+  ...VERDICTS,
+] as const
 /** Hints for keys that other languages of policy have. */
 const HINTS = { if: 'did you mean `when`?' }
 type RuleKeys = Readonly<Partial<Record<(typeof RULE_KEYS)[number] | 'id', Doc>>>
@@ -52,15 +62,16 @@ export function checkRule(
       { node: unless, at: keys.unless },
     ],
   })
+  const unknown = given(keys.unknown, (at) => checkUnknown(reader, at, ruling?.verdict))
   const risk = given(keys.risk, (at) => checkRisk(reader, at, { world, verdict: ruling?.verdict }))
   const reviewers = given(keys.reviewers, (at) =>
-    checkPeople(reader, at, { groups, verdict: ruling?.verdict }),
+    checkPeople(reader, at, { groups, verdict: unknown ?? ruling?.verdict }),
   )
   const dates = checkDates(reader, keys, world)
   if (id === undefined || !ruling) return undefined
   places.set(id, map)
   const line = lineOf(reader.source, map.mark.start)
-  return { id, ...ruling, mode, line, ...dates, ...defined({ when, unless, risk, reviewers }) }
+  return { id, ...ruling, mode, line, ...dates, ...defined({ when, unless, unknown, risk, reviewers }) }
 }
 
 function checkVerdict(
@@ -79,6 +90,14 @@ function checkVerdict(
   }
   const reason = verdict && given(keys[verdict], (at) => checkReason(reader, at))
   return verdict && reason !== undefined ? { verdict, reason } : undefined
+}
+
+/** Reads `unknown`, the verdict of a reject rule that cannot be checked. */
+function checkUnknown(reader: Reader, doc: Doc, verdict: Verdict | undefined): 'review' | undefined {
+  const unknown = readOneOf(reader, doc, '`unknown`', ['review'])
+  if (verdict === undefined || verdict === 'reject') return unknown
+  const why = verdict === 'allow' ? 'an allow rule never fires then' : 'a review rule asks reviewers then'
+  return reader.report('bad-value', doc, `\`unknown\` belongs to a reject rule: ${why}`) as undefined
 }
 
 function checkRisk(

@@ -20,6 +20,8 @@ import {
   WORD,
   type Reader,
 } from '../yaml/shape.ts'
+import { MAX_DURATION_MS } from '../text/bounds.ts'
+import { parseDuration } from '../text/text.ts'
 import type { Mark } from '../yaml/source.ts'
 import type { ToolContract } from '../language/snapshot.ts'
 import { DISCLOSE, type Disclose } from '../language/disclose.ts'
@@ -49,7 +51,7 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
   const keys = readKeys(reader, root, {
     what: 'a tool contract',
     required: ['tool', 'description', 'risk', 'input_schema'],
-    optional: ['summary', 'reversibility', 'proof', 'labels', 'sensitive', 'disclose', 'source'],
+    optional: ['summary', 'reversibility', 'proof', 'outcome', 'labels', 'sensitive', 'disclose', 'source'],
   })
   const name = given(keys.tool, (at) => readName(reader, at, '`tool`', TOOL_NAME))
   const description = given(keys.description, (at) => readText(reader, at, '`description`'))
@@ -61,6 +63,7 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
     readOneOf(reader, at, '`reversibility`', REVERSIBILITIES),
   )
   const proof = given(keys.proof, (at) => readOneOf(reader, at, '`proof`', PROOFS))
+  const outcomeMs = given(keys.outcome, (at) => readOutcome(reader, at))
   const labelsAt = given(keys.labels, (at) => readList(reader, at, '`labels`')) ?? []
   const labels = labelsAt.flatMap((item) => readName(reader, item, 'a label', WORD) ?? [])
   const sensitive = given(keys.sensitive, (at) => checkSensitive(reader, at, schema)) ?? []
@@ -76,7 +79,7 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
     sensitive,
     inputSchema: schemaJson(facts.schema),
     revision: sha256(reader.source.text),
-    ...defined({ summary: summary?.text, reversibility, proof, source: origin?.source }),
+    ...defined({ summary: summary?.text, reversibility, proof, outcomeMs, source: origin?.source }),
     ...(disclosed.length > 0 && { disclose: Object.fromEntries(disclosed) }),
   }
   const sensitiveAt = [...itemsOf(keys.sensitive), ...keysOf(keys.disclose)]
@@ -124,6 +127,16 @@ function checkDisclose(
     const field = payloadField(reader, { mark: keyMark }, { text: key, schema })
     return level === undefined ? [] : [[field, level] as const]
   })
+}
+
+/** Reads `outcome`: the time in which agents report how a call ended, ms. */
+function readOutcome(reader: Reader, doc: Doc): number | undefined {
+  const text = readText(reader, doc, '`outcome`')
+  if (text === undefined) return undefined
+  const ms = parseDuration(/^expected within (\S+)$/.exec(text)?.[1] ?? '')
+  if (ms !== undefined && ms <= MAX_DURATION_MS) return ms
+  const hint = 'write `expected within 10m`; the time has s, m, h or d, and is at most 31 days'
+  return reader.report('bad-value', doc, `\`${text}\` is not a value for \`outcome\``, hint) as undefined
 }
 
 const itemsOf = (doc: Doc | undefined): readonly Doc[] => (doc?.kind === 'list' ? doc.items : [])

@@ -14,6 +14,7 @@ export function contractNotes(
     note('risk', before.risk, after.risk),
     note('reversibility', before.reversibility ?? 'not said', after.reversibility ?? 'not said'),
     note('proof', before.proof ?? 'on_review', after.proof ?? 'on_review'),
+    note('outcome', outcomeOf(before), outcomeOf(after)),
     note('labels', listed(before.labels), listed(after.labels)),
     note('sensitive', listed(before.sensitive), listed(after.sensitive)),
     note('disclose', levelsOf(before), levelsOf(after)),
@@ -28,6 +29,9 @@ export function contractNotes(
 function note(what: string, before: string, after: string): string | undefined {
   return before === after ? undefined : `${what}: ${before} -> ${after}`
 }
+
+const outcomeOf = ({ outcomeMs }: ToolContract): string =>
+  outcomeMs === undefined ? 'not expected' : `expected within ${outcomeMs / 1_000}s`
 
 const levelsOf = ({ disclose = {} }: ToolContract): string =>
   listed(Object.entries(disclose).map(([field, level]) => `${field} ${level}`))

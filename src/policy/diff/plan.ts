@@ -48,9 +48,9 @@ interface Making {
 }
 
 function pendingOf({ rule, condition, leafOf, from, until }: SideRule, making: Making): SideState[number] {
-  const { verdict, risk, reviewers, covers } = rule
+  const { verdict, risk, reviewers, covers, onUnknown } = rule
   const { terms, termOf, effects } = making
-  const key = JSON.stringify([verdict, risk, reviewers, covers])
+  const key = JSON.stringify([verdict, onUnknown.rule.verdict, risk, reviewers, covers])
   const effect = effects.get(key) ?? String(effects.size)
   effects.set(key, effect)
   const toTerm = (node: ConditionNode): Term => {

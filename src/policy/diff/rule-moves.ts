@@ -26,7 +26,7 @@ export function ruleMoves([before, after]: RulePair, sides: Sides, base: Call): 
 
 /** Returns the directions in which a rule moves decisions that fires on more calls, or on fewer. */
 function effectOf(
-  { rule: { verdict, covers, risk } }: SideRule,
+  { rule: { verdict, covers, risk, onUnknown } }: SideRule,
   sides: Sides,
 ): { readonly more: Moves; readonly fewer: Moves } {
   if (verdict === 'allow')
@@ -39,13 +39,15 @@ function effectOf(
     verdict === 'review' &&
     covers &&
     sides.some(({ bundle }) => bundle.ir.head.routing.unmatched === 'reject')
-  const mixed = isMatch || (verdict === 'review' && risk !== undefined && !haveRisingLevels(sides))
+  const asks = onUnknown.rule.verdict === 'review'
+  const mixed = isMatch || (asks && risk !== undefined && !haveRisingLevels(sides))
   return { more: { up: true, down: mixed }, fewer: { up: mixed, down: true } }
 }
 
 function effectMoves({ rule: one }: SideRule, { rule: other }: SideRule, sides: Sides): Moves {
   return joinMoves([
     along(VERDICTS.indexOf(other.verdict) - VERDICTS.indexOf(one.verdict)),
+    along(VERDICTS.indexOf(other.onUnknown.rule.verdict) - VERDICTS.indexOf(one.onUnknown.rule.verdict)),
     other.verdict === one.verdict ? along(Number(one.covers) - Number(other.covers)) : STILL,
     riskMoves(one.risk, other.risk, sides),
     reviewerMoves(one.reviewers, other.reviewers),

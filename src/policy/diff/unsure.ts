@@ -110,10 +110,13 @@ function linesThatDiffer([before, after]: RulePair): readonly [string, string] {
 
 const wholeText = (one: SideRule): string => `${effectText(one)} when ${conditionText(one.condition)}`
 
-function effectText({ rule: { verdict, risk, reviewers, covers }, from, until }: SideRule): string {
+function effectText({ rule, from, until }: SideRule): string {
+  const { verdict, risk, reviewers, covers, onUnknown } = rule
+  const unknown = onUnknown.rule.verdict
   const dates = { from, until }
   return [
     verdict,
+    ...(unknown === verdict ? [] : [`${unknown} when it cannot be checked`]),
     ...(risk ? [`risk ${risk}`] : []),
     ...(reviewers ? [describeRequirement(reviewers)] : []),
     ...(covers || verdict !== 'review' ? [] : ['for every tool']),

@@ -1,4 +1,5 @@
-import { WEEKDAYS } from '../language/time.ts'
+import { RETENTION, RETENTION_KINDS, type RetentionKind } from '../language/retention.ts'
+import { duration, WEEKDAYS } from '../language/time.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { BUDGET_NAMES } from '../../domain/budget.ts'
 import { SERVER_NAME, TOOL_DIGEST } from '../../contract/tool-source.ts'
@@ -7,28 +8,15 @@ import { MAX_APPROVALS, MAX_COMMENT_CHARACTERS, MAX_COMMENTS } from '../text/bou
 import { PROOFS } from '../language/proof.ts'
 import { REVERSIBILITIES } from '../language/reversibility.ts'
 import { DISCLOSE, WORDS_KEPT } from '../language/disclose.ts'
-import { DURATION } from './rules.ts'
+import { AGENT_KEYS, REVIEWER_KEYS } from '../check/directory-keys.ts'
+import { closed, DURATION, list, name, schemaOf, text } from '../check/spec.ts'
 import { SCHEMA_FORMATS } from '../schema/formats.ts'
 import { SCHEMA_KEYWORDS, type KeywordKind } from '../schema/check.ts'
-import { PERSON_NAME, TENANT_NAME, TOOL_GLOB, TOOL_NAME, WORD, type NamePattern } from '../yaml/shape.ts'
+import { PERSON_NAME, TENANT_NAME, TOOL_NAME, WORD, type NamePattern } from '../yaml/shape.ts'
 
 /** The schemas of files that do not depend on contracts. */
 
 const DRAFT = 'http://json-schema.org/draft-07/schema#'
-const text = (description: string): JsonObject => ({ type: 'string', minLength: 1, description })
-const name = ({ pattern, hint }: NamePattern): JsonObject => ({
-  type: 'string',
-  pattern: pattern.source,
-  description: hint,
-})
-const list = (items: JsonObject): JsonObject => ({ type: 'array', items })
-const closed = (required: readonly string[], properties: JsonObject): JsonObject => ({
-  type: 'object',
-  additionalProperties: false,
-  required,
-  properties,
-})
-
 export function toolSchema(): JsonObject {
   return {
     $schema: DRAFT,
@@ -42,6 +30,12 @@ export function toolSchema(): JsonObject {
       proof: {
         enum: PROOFS,
         description: '`always`: an allowed call needs a proof too, so that a repeated call runs once.',
+      },
+      outcome: {
+        type: 'string',
+        pattern: '^expected within [1-9][0-9]{0,8}[smhd]$',
+        description:
+          'Agents report how each call ended, within this time. Otherwise History lists the call: `expected within 10m`.',
       },
       labels: list(name(WORD)),
       sensitive: {
@@ -105,7 +99,11 @@ function inputSchema(): JsonObject {
 
 const TYPES = ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string']
 
-const RETENTION: JsonObject = { ...DURATION, description: 'Digits and s, m, h or d, at most 3660 days.' }
+const retentionSchema = (kind: RetentionKind): JsonObject => {
+  const { default: otherwise, least, stays } = RETENTION[kind]
+  const bounds = `at least ${duration(least)}, at most 3660d, ${duration(otherwise)} by default`
+  return { ...DURATION, description: `How long ${stays}: ${bounds}.` }
+}
 
 export function routingSchema(groups: readonly string[]): JsonObject {
   const level = levelSchema(groups)
@@ -118,14 +116,8 @@ export function routingSchema(groups: readonly string[]): JsonObject {
       timezone: text('An IANA name, such as Europe/Berlin; for time.*, from and until.'),
       levels: closed(RISKS, Object.fromEntries(RISKS.map((risk) => [risk, level]))),
       retention: {
-        ...closed([], {
-          threads: RETENTION,
-          disclosures: RETENTION,
-          log_in_store: RETENTION,
-          tasks: RETENTION,
-        }),
-        description:
-          'How long the gateway keeps threads after their end: 30d by default. Disclosures after their record: 90d. Records of evidence in the store, if they are in tiles: 7d. What a task used, after its last call: 90d.',
+        ...closed([], Object.fromEntries(RETENTION_KINDS.map((kind) => [kind, retentionSchema(kind)]))),
+        description: 'How long the gateway keeps data after its end.',
       },
       disclose: {
         ...closed([], { comments: { enum: WORDS_KEPT }, agent_words: { enum: WORDS_KEPT } }),
@@ -199,29 +191,14 @@ function levelSchema(groups: readonly string[]): JsonObject {
 }
 
 export function directorySchema(): JsonObject {
-  const agent = closed(['owners'], {
-    owners: { ...list(name(PERSON_NAME)), minItems: 1, description: 'Reviewers who answer for the agent.' },
-    tools: { ...list(name(TOOL_GLOB)), description: 'The tools that it may use; all tools by default.' },
-    signed_approvals: { type: 'boolean' },
-    token_ttl: DURATION,
-    prevent_self_review: { type: 'boolean', description: 'Keeps owners from voting; true by default.' },
-    rate: { type: 'string', pattern: '^[1-9]\\d{0,6}/[smh]$', description: 'Calls per s, m or h.' },
-  })
-  const reviewer = closed(['groups'], {
-    name: text('As people know them.'),
-    email: text('The mail address, which single sign-on matches.'),
-    subject: text('The id of the person at the identity provider (`sub`); then nothing else is matched.'),
-    groups: list(name(WORD)),
-    roles: list({ enum: ['admin'] }),
-  })
   const entries = (pattern: NamePattern, of: JsonObject): JsonObject => ({
     type: 'object',
     propertyNames: { pattern: pattern.pattern.source },
     additionalProperties: of,
   })
   const tenant = closed([], {
-    agents: entries(PERSON_NAME, agent),
-    reviewers: entries(PERSON_NAME, reviewer),
+    agents: entries(PERSON_NAME, schemaOf(AGENT_KEYS)),
+    reviewers: entries(PERSON_NAME, schemaOf(REVIEWER_KEYS)),
   })
   return {
     $schema: DRAFT,

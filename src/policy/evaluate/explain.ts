@@ -79,12 +79,12 @@ function withoutSecret(read: FieldRead): FieldRead {
 function explainRule(rule: CompiledRule, facts: Facts, fired: ReadonlySet<string>): RuleExplanation {
   const { ir, file } = rule
   const conditions = explainCondition(rule.condition, facts)
-  const { id, verdict, mode, line, reason } = ir
+  const { id, mode, line, reason } = ir
   const isEarly = rule.fromMs !== undefined && facts.call.at < rule.fromMs
   const result = isInForce(rule, facts.call.at) ? RESULTS[conditions.answer] : isEarly ? 'not yet' : 'over'
   return {
     id,
-    verdict,
+    verdict: result === 'cannot tell' ? rule.onUnknown.rule.verdict : rule.verdict,
     mode,
     file: file.path,
     line,

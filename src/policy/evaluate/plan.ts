@@ -1,4 +1,5 @@
 import { truthOfLeaf, type ConditionNode, type LeafNode } from './conditions.ts'
+import type { Verdict } from '../../domain/decision.ts'
 import { and, FALSE, not, or, TRUE, type Truth } from '../language/truth.ts'
 import type { Facts } from '../language/facts.ts'
 import type { RuleIr } from '../language/rule.ts'
@@ -14,6 +15,7 @@ import type { CompiledRule, Hit } from './run.ts'
  */
 export interface Plan {
   readonly words: Int32Array
+  readonly verdict: Verdict
   readonly rules: readonly CompiledRule[]
   /** All leaves of the bundle, by number. */
   readonly leaves: readonly LeafNode[]
@@ -25,13 +27,16 @@ const ANY = -3
 const UNDATED = 0
 const DATED = 1
 
-export function createPlan(rules: readonly CompiledRule[], leaves: readonly LeafNode[]): Plan {
+export function createPlan(
+  rules: readonly CompiledRule[],
+  { verdict, leaves }: Pick<Plan, 'verdict' | 'leaves'>,
+): Plan {
   const words: number[] = []
   for (const rule of rules) {
     words.push(isDated(rule) ? DATED : UNDATED)
     closed(words, () => writeNode(words, rule.condition))
   }
-  return { words: Int32Array.from(words), rules, leaves }
+  return { words: Int32Array.from(words), verdict, rules, leaves }
 }
 
 function writeNode(words: number[], node: ConditionNode): void {
@@ -54,8 +59,8 @@ function closed(words: number[], write: () => void): void {
 }
 
 /**
- * Records every rule that fires, including shadow rules. Returns true when an enforced rule fired. Allow rules fire on
- * TRUE; review and reject rules also fire on UNKNOWN.
+ * Records every rule that fires with the verdict of the plan, including shadow rules. Returns true when an enforced
+ * rule fired. Allow rules fire on TRUE; review and reject rules also fire on UNKNOWN, perhaps with another verdict.
  */
 export function recordHits(plan: Plan, run: Facts & { readonly hits: Hit[] }): boolean {
   const { words, rules } = plan
@@ -69,7 +74,9 @@ export function recordHits(plan: Plan, run: Facts & { readonly hits: Hit[] }): b
     if (truth === FALSE) continue
     const rule = rules[number] as CompiledRule
     if (truth !== TRUE && rule.verdict === 'allow') continue
-    run.hits.push(truth === TRUE ? rule.onTrue : rule.onUnknown)
+    const found = truth === TRUE ? rule.onTrue : rule.onUnknown
+    if (found.rule.verdict !== plan.verdict) continue
+    run.hits.push(found)
     if (rule.enforced) hit = true
   }
   return hit

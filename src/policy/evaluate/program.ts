@@ -59,10 +59,10 @@ export function compileProgram(
   const { leaves } = parts.conditions
   const planOf = (verdict: Verdict): Plan =>
     createPlan(
-      rules.filter((rule) => rule.verdict === verdict),
-      leaves,
+      rules.filter((rule) => verdictsOf(rule).includes(verdict)),
+      { verdict, leaves },
     )
-  const present = new Set(rules.map((rule) => rule.verdict))
+  const present = new Set(rules.flatMap(verdictsOf))
   return {
     tool,
     rules,
@@ -124,9 +124,16 @@ function compileRule(ir: RuleIr, file: RuleFileIr, condition: CompiledRule['cond
     file,
   }) as CompiledRule
   hits.onTrue = { rule, fired: { ...facts, unknown: false } }
-  hits.onUnknown = { rule, fired: { ...facts, unknown: true } }
+  const { unknown = verdict } = ir
+  const unchecked = unknown === verdict ? rule : { ...rule, verdict: unknown }
+  hits.onUnknown = { rule: unchecked, fired: { ...facts, verdict: unknown, unknown: true } }
   return rule
 }
+
+const verdictsOf = ({ verdict, onUnknown }: CompiledRule): readonly Verdict[] => [
+  verdict,
+  onUnknown.rule.verdict,
+]
 
 /** Returns a new run of a program for one call. */
 export function createRun(program: Program, facts: Omit<Facts, 'tool'>): Run {

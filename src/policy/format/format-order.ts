@@ -1,6 +1,8 @@
 import { BUDGET_NAMES } from '../../domain/budget.ts'
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
+import { AGENT_KEYS, REVIEWER_KEYS } from '../check/directory-keys.ts'
 import { factsUnder } from '../language/facts.ts'
+import { RETENTION_KINDS } from '../language/retention.ts'
 
 /** The order of a mapping's keys (docs/policy-language.md). Other keys follow, in their original order. */
 export interface KeyOrder {
@@ -14,7 +16,7 @@ const REVIEWERS: KeyOrder = { keys: keys('group approvals interactive expires') 
 
 // Matches, tests and payloads keep the author's order, in which `explain` shows tests.
 const RULE: KeyOrder = {
-  keys: ['id', ...VERDICTS, ...keys('when unless risk reviewers mode from until')],
+  keys: ['id', ...VERDICTS, ...keys('when unless unknown risk reviewers mode from until')],
   inside: { reviewers: REVIEWERS },
 }
 const LIMIT: KeyOrder = { keys: ['id', ...VERDICTS, ...keys('risk mode count sum at_most within per')] }
@@ -33,7 +35,7 @@ const RULE_FILE: KeyOrder = {
 
 const TOOL: KeyOrder = {
   keys: keys(
-    'tool description summary risk reversibility proof labels sensitive disclose source input_schema',
+    'tool description summary risk reversibility proof outcome labels sensitive disclose source input_schema',
   ),
   inside: { source: { keys: keys('server name digest') } },
 }
@@ -48,14 +50,14 @@ const ROUTING: KeyOrder = {
   keys: keys('unmatched allow_up_to timezone levels retention disclose lists budgets'),
   inside: {
     levels: { keys: RISKS, inside: Object.fromEntries(RISKS.map((risk) => [risk, LEVEL])) },
-    retention: { keys: keys('threads disclosures log_in_store tasks') },
+    retention: { keys: RETENTION_KINDS },
     disclose: { keys: keys('comments agent_words') },
     budgets: { keys: BUDGET_NAMES },
   },
 }
 
-const AGENT: KeyOrder = { keys: keys('owners tools signed_approvals token_ttl prevent_self_review rate') }
-const REVIEWER: KeyOrder = { keys: keys('name email subject groups roles') }
+const AGENT: KeyOrder = { keys: Object.keys(AGENT_KEYS) }
+const REVIEWER: KeyOrder = { keys: Object.keys(REVIEWER_KEYS) }
 const TENANT: KeyOrder = {
   keys: keys('agents reviewers'),
   inside: {

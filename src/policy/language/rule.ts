@@ -76,6 +76,8 @@ export interface RuleIr {
   readonly line: number
   readonly when?: NodeIr
   readonly unless?: NodeIr
+  /** The verdict of a reject rule that cannot be checked; absent for a reject. */
+  readonly unknown?: 'review'
   readonly risk?: Risk
   readonly reviewers?: ReviewRequirement
   /** The rule applies from this time on, in ms since 1970. */

@@ -127,6 +127,8 @@ export interface ToolContract {
   readonly reversibility?: string
   /** `always`: a call that policy allows needs a proof as well, so that a repeated call runs once. */
   readonly proof?: Proof
+  /** The time in which agents report how each call ended, ms; absent when policy expects no report. */
+  readonly outcomeMs?: number
   readonly labels: readonly string[]
   /** Field paths such as `payload.email`. */
   readonly sensitive: readonly string[]

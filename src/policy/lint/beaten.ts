@@ -24,7 +24,7 @@ export type Rivals = Readonly<Record<'review' | 'reject', readonly Judged[]>>
 
 export function rivalsAmong(all: readonly Judged[]): Rivals {
   const enforced = all.filter(({ rule }) => rule.enforced && rule.verdict !== 'allow' && !isDated(rule))
-  const rejects = enforced.filter(({ rule }) => rule.verdict === 'reject')
+  const rejects = enforced.filter(({ rule }) => rule.onUnknown.rule.verdict === 'reject')
   return { review: enforced.slice(0, MAX_RIVALS), reject: rejects.slice(0, MAX_RIVALS) }
 }
 

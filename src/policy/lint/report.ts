@@ -119,7 +119,7 @@ function isCallersField(name: string): boolean {
 }
 
 function reportUndecided({ reader, at }: Place, rule: RuleIr, { undecidedBy }: Standing): void {
-  if (rule.verdict === 'allow') return
+  if (rule.verdict === 'allow' || rule.unknown) return
   for (const [field, tool] of undecidedBy) {
     if (!isCallersField(field)) continue
     const where = field.startsWith('payload') ? ` in the contract of \`${tool}\`` : ''

@@ -135,6 +135,7 @@ function showCensus(instruments: Instruments, census: Census): void {
     instruments.set('pending', { risk }, count)
     instruments.set('oldestPending', { risk }, oldestAgeMs / 1000)
   }
+  instruments.set('unreported', {}, census.unreported)
   for (const scope of FREEZE_KINDS) instruments.set('frozen', { scope }, census.frozen.get(scope) ?? 0)
   for (const scope of LEGAL_HOLD_KINDS)
     instruments.set('legalHolds', { scope }, census.legalHolds.get(scope) ?? 0)

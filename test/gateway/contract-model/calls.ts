@@ -64,3 +64,12 @@ export interface Scope {
   readonly agent?: string
   readonly tool?: string
 }
+
+/** A report of how a call ended. */
+export interface End {
+  readonly agent: string
+  readonly task: string
+  readonly thread: string
+  readonly hash: string
+  readonly outcome: 'executed' | 'failed'
+}

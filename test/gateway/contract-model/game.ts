@@ -7,6 +7,7 @@ import { CONTESTS } from './contests.ts'
 import { ContractModel } from './model.ts'
 import {
   freezing,
+  ending,
   look,
   type Move,
   redemption,
@@ -214,7 +215,9 @@ export class Game {
   async #validate(): Promise<void> {
     if (this.#dice.once(4)) return this.#reissue()
     const minted = this.#dice.once(4) ? this.#pick(this.#tokens) : this.#tokens.at(-1)
-    if (minted !== undefined) await this.#play(this.#aRedemption(minted))
+    if (minted === undefined) return
+    await this.#play(this.#aRedemption(minted))
+    await this.#end(minted)
   }
 
   #aRedemption(minted: Minted): Move {
@@ -288,6 +291,18 @@ export class Game {
     await this.#play(withdrawal(agent, thread))
     if (this.#dice.once(4)) await this.#play(withdrawal(agent, thread))
     if (this.#dice.once(2)) await this.#play(look(owner, { thread }))
+  }
+
+  /** Reports how a call ended: twice, and then differently. It draws nothing, so that the rest of the game stays. */
+  async #end({ thread }: Minted): Promise<void> {
+    const { agent, task, hash } = this.#model().threads.get(thread) ?? {}
+    const [seat] = this.#seats
+    if (agent === undefined || task === undefined || hash === undefined || seat === undefined) return
+    const end = { agent, task, thread, hash, outcome: 'executed' } as const
+    for (const one of [{ ...end, hash: 'c'.repeat(64) }, end, end, { ...end, outcome: 'failed' } as const]) {
+      const move = ending(one)
+      this.#explain([{ move, seat, answer: await move.ask(seat) }])
+    }
   }
 
   /** Asks for new tokens, mostly of calls whose token was handed out, and sometimes above the limit. */

@@ -4,7 +4,7 @@
  * Each method returns the answer that the gateway has to give; `model.test.ts` asks both. `policy.ts` has the
  * policy.
  */
-import type { Ballot, Change, Claim, Expected, Scope, Submission } from './calls.ts'
+import type { Ballot, Change, Claim, End, Expected, Scope, Submission } from './calls.ts'
 import {
   AGENTS,
   BY_RULE,
@@ -279,6 +279,19 @@ export class ContractModel {
     const { status, hash, code } = thread
     const echo = hash === undefined ? {} : { action_hash: hash }
     return { http: 200, status, thread_id: id, ...echo, ...(code && { starts: `${code}: ` }) }
+  }
+
+  outcome({ agent, task, thread: id, hash, outcome }: End): Expected {
+    const thread = this.threads.get(id)
+    const { signed = true } = AGENTS[agent] ?? {}
+    const isOwn = thread?.agent === agent && thread.task === task && thread.hash === hash
+    const mayRun = thread?.redeemed === true || (thread?.collected === true && !signed)
+    if (!isOwn || !mayRun) return refused(404, 'not_found')
+    const isNew = thread.ended === undefined
+    thread.ended ??= outcome
+    if (thread.ended !== outcome) return refused(409, 'outcome_recorded')
+    const repeats = isNew ? {} : { replayed: true }
+    return { http: isNew ? 201 : 200, thread_id: id, action_hash: hash, ...repeats }
   }
 
   #obstacle(thread: Thread, who: string): string | undefined {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Agent, Answer, Reviewer, World } from '../../gateway-fixture.ts'
 import { compare } from './answers.ts'
-import type { Ballot, Change, Claim, Expected, Scope, Submission } from './calls.ts'
+import type { Ballot, Change, Claim, End, Expected, Scope, Submission } from './calls.ts'
 import type { ContractModel } from './model.ts'
 
 /** The callers of a move, and the gateway that they ask. */
@@ -126,6 +126,20 @@ export function withdrawal(agent: string, thread: string): Move {
     ...comparing('withdraw'),
     ask: (seats) => seats.agent(agent).withdraw(thread, { reason: 'stopped' }),
     expected: (model) => model.withdraw(agent, thread),
+  }
+}
+
+export function ending(end: End): Move {
+  const { agent, task, thread: thread_id, hash: action_hash, outcome } = end
+  const body = { action_hash, thread_id, outcome }
+  return {
+    ask: (seats) => seats.agent(agent).call('POST', `tasks/${task}/outcomes`, { body }),
+    expected: (model) => model.outcome(end),
+    check: (answer, expected) => {
+      compare('outcome', answer, expected)
+      return `outcome ${expected.http}`
+    },
+    tell: () => undefined,
   }
 }
 

@@ -34,6 +34,8 @@ export interface Thread {
   charged: readonly Use[]
   collected: boolean
   redeemed: boolean
+  /** How the call ended, as its agent said. */
+  ended?: string
   /** How often a new token replaced a lost one. */
   reissued: number
 }

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest'
 import type { Verdict } from '../../../src/domain/decision.ts'
 import { createVerdictEngine, type EngineCall, type RunEngine } from '../../../src/policy/evaluate/engine.ts'
 import { evaluate, type Tables } from '../../../src/policy/evaluate/evaluate.ts'
-import { createPlan } from '../../../src/policy/evaluate/plan.ts'
+import { createPlan, type Plan } from '../../../src/policy/evaluate/plan.ts'
 import type { Program } from '../../../src/policy/evaluate/program.ts'
 import { call, withRules } from '../support.ts'
 
@@ -230,6 +230,7 @@ describe('the guards against traps of a plain engine', () => {
 
 describe('a fault', () => {
   const tables = { routing: { unmatched: 'reject', allowUpTo: 'low' } } as unknown as Tables
+  const none = (verdict: Verdict): Plan => createPlan([], { verdict, leaves: [] })
   const program = (runEngine: Program['runEngine']): Program => ({
     tool: {
       name: 'pay',
@@ -244,7 +245,7 @@ describe('a fault', () => {
     limits: [],
     fields: new Map(),
     history: { task: false, agent: false },
-    plans: { allow: createPlan([], []), review: createPlan([], []), reject: createPlan([], []) },
+    plans: { allow: none('allow'), review: none('review'), reject: none('reject') },
     runEngine,
     reads: [],
   })

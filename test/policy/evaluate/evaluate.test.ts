@@ -360,3 +360,34 @@ describe('a decision', () => {
     )
   })
 })
+
+describe('a reject rule with `unknown: review`', () => {
+  const DECLINES = `
+  - { id: base, review: Somebody looks. }
+  - { id: dear, reject: Too dear., when: { payload.amount: { over: 10 } }, unknown: review, reviewers: { group: security } }
+`
+  it('rejects when it is true, and asks its reviewers when it cannot be checked', async () => {
+    const snapshot = await withRules(DECLINES)
+    const dear = await snapshot.judge(call({ amount: 11 }))
+    expect([dear.verdict, dear.by]).toEqual(['reject', ['dear']])
+    const unclear = await snapshot.explain(call({}))
+    const { verdict, by, message, requirement, fired } = unclear.outcome
+    expect([verdict, by]).toEqual(['review', ['base', 'dear']])
+    expect(message).toBe('Somebody looks. Too dear. (could not check payload.amount: missing)')
+    expect(requirement?.seats.map(({ group }) => group)).toContain('security')
+    expect(fired.map((one) => [one.id, one.verdict, one.unknown])).toEqual([
+      ['base', 'review', false],
+      ['dear', 'review', true],
+    ])
+    expect(printExplanation(unclear)).toContain('* review dear   rules/pay.yaml:5   cannot tell')
+    const cheap = await snapshot.judge(call({ amount: 5 }))
+    expect([cheap.verdict, cheap.by]).toEqual(['review', ['base']])
+  })
+
+  it('is above an allow rule, and matches nothing', async () => {
+    const allowing = await withRules(DECLINES.replace('review: Somebody looks.', 'allow: Fine.'))
+    expect((await allowing.judge(call({}))).verdict).toBe('review')
+    const alone = await withRules(DECLINES.replace(/.*base.*\n/, ''))
+    expect(await alone.judge(call({}))).toMatchObject({ verdict: 'reject', by: ['unmatched'] })
+  })
+})

@@ -390,6 +390,27 @@ describe('task-scoped-history', () => {
   })
 })
 
+describe('history-ends', () => {
+  const found = async (retention: string, when: string): Promise<readonly string[]> => {
+    const text = `  - { id: open, allow: Open. }\n  - { id: seen, review: Seen., when: { ${when} } }\n`
+    const files = { 'rules/pay.yaml': rules(text), 'routing.yaml': `${retention}\n${ROUTING}` }
+    const all = await diagnose(bundle(files))
+    return all.filter(({ code }) => code === 'history-ends').map(({ message }) => message)
+  }
+
+  it('is reported for a short retention of tasks and a rule that reads their history', async () => {
+    const message = 'a task is new again 40d after its last call, for rule `seen` of rules/pay.yaml'
+    const reads = ['task.tools: { some: pay }', 'any: [{ not: { task.labels: { some: money } } }]']
+    for (const when of reads) expect(await found('retention: { tasks: 40d }', when)).toEqual([message])
+  })
+
+  it('is not reported without such a rule, and for the default or more', async () => {
+    expect(await found('retention: { tasks: 40d }', 'agent.tools: { some: pay }')).toEqual([])
+    for (const retention of ['retention: { tasks: 90d }', 'retention: { threads: 10d }'])
+      expect(await found(retention, 'task.tools: { some: pay }')).toEqual([])
+  })
+})
+
 describe('options-unchecked', () => {
   const found = async (verdict: string, match: string): Promise<readonly (string | undefined)[]> => {
     const when = `when: { shell_commands(payload.note): { every: ${match} } }`

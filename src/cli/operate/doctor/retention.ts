@@ -3,7 +3,7 @@ import { openArchive, openStore } from '../../../app/store.ts'
 import { ALL } from '../../../gateway/core/expiry-index.ts'
 import { type StoreSizes, SYSTEM } from '../../../gateway/core/records.ts'
 import { DAY_MS } from '../../../gateway/integrity/size.ts'
-import { LEAST_RETENTION, type Retention } from '../../../policy/language/retention.ts'
+import { type Retention, RETENTION } from '../../../policy/language/retention.ts'
 import type { Config } from '../../../settings/config.ts'
 import { bytesText } from '../../terminal/visible-text.ts'
 import { isOurs } from './files.ts'
@@ -40,7 +40,7 @@ export function judgeRetention(
   const room = `${bytesText(bytes + roomBytes)} are there`
   if (daily * days <= bytes + roomBytes) return [ok('retention', `${said}: ${room}`)]
   const fits = Math.floor((bytes + roomBytes) / daily)
-  const shorter = fits * DAY_MS >= LEAST_RETENTION.threads_ms ? `set \`threads: ${fits}d\`, or ` : ''
+  const shorter = fits * DAY_MS >= RETENTION.threads.least ? `set \`threads: ${fits}d\`, or ` : ''
   return [
     warning('retention', `${said}, but only ${room}`, `${shorter}give the store more room (docs/data.md)`),
   ]
