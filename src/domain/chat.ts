@@ -1,12 +1,12 @@
 /*
- * What the gateway and an application of a chat say to each other (docs/chat.md). The names are those of no vendor. The
- * adapter of Slack is src/slack/.
+ * Messages between the gateway and an application of a chat (docs/chat.md). No name belongs to a vendor. The adapter of
+ * Slack is src/slack/.
  */
 
 /** The acts that a message may offer. */
 export type ChatAct = 'approve' | 'reject' | 'request_changes'
 
-/** A run of text. The chat must interpret none of it: no mention, link, emoji code or markup. */
+/** A run of text. The chat must not interpret it: no mention, link, emoji code or markup. */
 export interface ChatRun {
   readonly text: string
   /** A value or a name that another party chose, in a separate font. */
@@ -15,15 +15,15 @@ export interface ChatRun {
   readonly strong?: true
 }
 
-/** One message about one call, as it has to stand in the channel now. */
+/** One message about one call, as the channel has to display it now. */
 export interface ChatMessage {
   /** Id of the gateway's record of this message. The buttons carry it, and nothing else. At most 128 characters. */
   readonly id: string
-  /** What the call does, in one line. It is all that stays when the thread ends or its data is erased. */
+  /** The call in one line. Only this stays when the thread ends. */
   readonly heading: readonly ChatRun[]
-  /** Risk, level, time left and who may vote; or what became of the call. Each is a line. */
+  /** Risk, level, time left and voters, or the end of the call. Each is a line. */
   readonly lines: readonly (readonly ChatRun[])[]
-  /** What runs: each field and its whole value, in the order of the console. Empty where values must not go to a chat. */
+  /** Each field and its whole value, in the order of the console. Empty where a chat must not have values. */
   readonly fields: readonly ChatField[]
   /** Page of the call in the console. */
   readonly link: string
@@ -69,7 +69,7 @@ export interface ChatAnswer {
 export interface ChatDialog {
   readonly message: string
   readonly act: ChatAct
-  /** What the call does. */
+  /** The call in one line. */
   readonly heading: readonly ChatRun[]
   /** Comments that the level offers. */
   readonly offered: readonly string[]
@@ -102,7 +102,7 @@ export interface ChatApp {
   member(id: string): Promise<ChatMember | undefined>
 }
 
-/** Where a message stands. */
+/** The place of a message. */
 export interface ChatPlace {
   readonly channel: string
   readonly stamp: string

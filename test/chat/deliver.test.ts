@@ -26,16 +26,16 @@ describe('the message about a call', () => {
     const claims = { subject: 'PLEASE', preview: 'APPROVE', summary: ['NOW'], workflow_name: 'URGENT' }
     const { thread, task } = await held(bot, { payload: PAYMENT, ...claims })
     await channel.deliver()
-    const first = channel.message()
-    expect(textOf(first)).not.toMatch(/PLEASE|APPROVE|NOW|URGENT/)
+    expect(textOf(channel.message())).not.toMatch(/PLEASE|APPROVE|NOW|URGENT/)
     await bot.revise(task, thread, { revision_id: 'r9', request_payload: { amount: 9_000 } })
     await channel.deliver()
-    expect(textOf(channel.message())).toContain('9000')
+    const second = channel.message()
+    expect(textOf(second)).toContain('9000')
     await ben.vote(thread, { decision: 'reject', revision: 2, comment: 'SECRET words' })
     await channel.deliver()
     expect(stamps()).toEqual(['1.0'])
     const { heading, acts } = channel.message()
-    expect([heading, acts]).toEqual([first.heading, []])
+    expect([heading, acts]).toEqual([second.heading, []])
     expect(textOf(channel.message())).toContain('Rejected.')
     expect(textOf(channel.message())).not.toContain('SECRET')
   })
@@ -60,7 +60,7 @@ describe('the message about a call', () => {
     expect(textOf(channel.message())).toContain('8000')
   })
 
-  it('goes only to the channels that ask for such calls, and equal calls share it without Approve', async () => {
+  it('is sent only to the channels that ask for such calls, and equal calls share it without Approve', async () => {
     const other = await Channel.open(world, { only: { risks: ['high'], groups: ['leads'], tools: ['pay'] } })
     await held(bot, { payload: PAYMENT }, 'task-1')
     expect(await other.deliver()).toEqual(['success nothing'])
@@ -109,7 +109,7 @@ describe('an erasure', () => {
     expect(stamps()).toEqual([])
   })
 
-  it('is told in evidence where a message could not be rewritten', async () => {
+  it('leaves a record of evidence where a message could not be rewritten', async () => {
     const { thread } = await held(bot, { payload: PAYMENT })
     await channel.deliver()
     await erase(thread)

@@ -138,5 +138,5 @@ export class Channel {
 }
 
 /** All text of a message, by its parts. */
-export const textOf = ({ heading, lines, fields, why }: ChatMessage): string =>
+export const textOf = ({ heading, lines, fields, why }: Omit<ChatMessage, 'id'>): string =>
   JSON.stringify([heading, lines, fields, why])

@@ -5,7 +5,7 @@ import { hashCredential } from '../../src/domain/credential.ts'
 import { proposeLink } from '../../src/gateway/chat/link.ts'
 import { type Answer, HOUR, MINUTE, openWorld, type SignedIn, type World } from '../gateway-fixture.ts'
 
-/** Linked accounts (docs/chat.md): who may link what, and what ends a link. */
+/** Linked accounts (docs/chat.md): the right to link them, and their end. */
 
 let world: World
 let ben: SignedIn
@@ -22,7 +22,7 @@ const claims = (member: string, workspace = 'T1') => ({
   name: 'Ben B.',
 })
 
-/** What the console receives when the chat has said who the member is. */
+/** The answer of the chat, as the console receives it. */
 const proposal = (by: SignedIn, member = 'U1', workspace = 'T1', tenant = 'acme'): string =>
   proposeLink(
     world.app.deps,

@@ -3,7 +3,7 @@ import type { Thread } from '../../src/domain/thread.ts'
 import { CHAT_BOUNDS, drawMessage, type Told, type ToldCall } from '../../src/gateway/chat/message.ts'
 import { textOf } from './fake-app.ts'
 
-/** What a message of a chat holds: the whole call with Approve, or neither. */
+/** A message of a chat has Approve only with the whole call (docs/chat.md). */
 
 const THREAD = {
   thread_id: 'thr_1',

@@ -128,6 +128,7 @@ const linked = (name: string, details: JsonObject = {}): JsonObject =>
     by: ANN,
     details: { link: name, expires_at: at(3_600), commitment: 'c', ...details },
   })
+const SIGNED = opened('for the link', { via: 'oidc' })
 const unlinked = (name: string, reason: string, by: string, reviewer = 'ann'): JsonObject =>
   record('chat.unlinked', { ...plain, by, details: { link: name, reviewer, reason } })
 const keyGone = (holder: string, id: string, key_hash = `key of ${id}`): JsonObject =>
@@ -483,6 +484,7 @@ const POSSIBLE: readonly [string, JsonObject[]][] = [
   [
     'a vote in a chat, by a linked account that was renewed and ended',
     [
+      SIGNED,
       linked('one'),
       unlinked('one', 'renewed', ANN),
       linked('two'),
@@ -1432,26 +1434,27 @@ describe('an impossible history', () => {
       [link('l'), opened('s'), opened('t')],
       'its link was not issued to this reviewer, or was used',
     ],
-    ['a link made twice', [linked('one'), linked('one')], 'this link appeared before'],
+    ['a link made twice', [SIGNED, linked('one'), linked('one')], 'this link appeared before'],
     ['the end of no link', [unlinked('one', 'expired', TIMER)], 'no such account was linked'],
     [
       'a link that another reviewer ended',
-      [linked('one'), unlinked('one', 'unlinked', BEN)],
+      [SIGNED, linked('one'), unlinked('one', 'unlinked', BEN)],
       'only the reviewer may unlink the account',
     ],
     [
       'a link that the timer signed out',
-      [linked('one'), unlinked('one', 'signed_out', TIMER)],
+      [SIGNED, linked('one'), unlinked('one', 'signed_out', TIMER)],
       '`timer` ends no link as `signed_out`',
     ],
     [
       'groups that no session of the reviewer had',
-      [linked('one', { groups: ['desk'] })],
+      [SIGNED, linked('one', { groups: ['desk'] })],
       'no session of the reviewer had these groups',
     ],
     [
       'a vote in a chat after its link ended',
       [
+        SIGNED,
         linked('one'),
         unlinked('one', 'unlinked', ANN),
         keyGone('reviewer', 'ann'),
@@ -1462,7 +1465,7 @@ describe('an impossible history', () => {
     ],
     [
       'a vote in a chat where a sign-in is required',
-      [linked('one'), pending(SIGNED_IN), voted(ANN, 'approve', { details: { via: 'slack' } })],
+      [SIGNED, linked('one'), pending(SIGNED_IN), voted(ANN, 'approve', { details: { via: 'slack' } })],
       'only a sign-in to the console can vote when one is required',
     ],
     [
@@ -1780,7 +1783,7 @@ describe('an impossible history', () => {
     [
       'a member with none of its values',
       [webhook('created', { id: 'w', ...FORM, format: 'fax' })],
-      'its `format` is not one of event, chat, teams',
+      'its `format` is not one of event, chat, teams, slack-app',
     ],
     ['a record of no kind', [record('constructor' as 'agent.event')], 'the type "constructor" is unknown'],
     [

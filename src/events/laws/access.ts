@@ -159,7 +159,7 @@ interface ChatLinked {
   readonly groups?: readonly string[] | undefined
 }
 
-/** A linked account is a way to vote, and proves nothing else. Its groups are those of a session of its reviewer. */
+/** A linked account is a way to vote, and proves nothing else. A session of its reviewer must have its groups. */
 export function chatLinked(ledger: Ledger, { actor, details }: ReadEvent<ChatLinked>): void {
   const { link, expires_at, groups } = details
   requireFresh(ledger, link, 'link')

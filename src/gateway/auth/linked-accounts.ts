@@ -25,7 +25,7 @@ export function standingOf(deps: Deps, tenant: string, reviewer: string): Standi
   return snapshot && wholeDirectory(snapshot).tenants.get(tenant)?.reviewers.get(reviewer)
 }
 
-/** The reason why the link is over, or undefined. Without a bundle, nobody is removed. */
+/** The reason why the link is over, or undefined. Without a bundle, the gateway removes no reviewer. */
 export function overAs(deps: Deps, tenant: string, { value }: Linked): ReturnType<typeof linkOver> {
   const over = linkOver(value, standingOf(deps, tenant, value.reviewer), deps.store.now())
   return over === 'removed' && deps.policies.current() === undefined ? undefined : over

@@ -55,7 +55,7 @@ export async function click(
   if (version === undefined) return refused('This gateway has no such message.')
   const clicked: Click = { ...chatClick, tenant, id, version: Number(version) }
   if (app.workspace === undefined || clicked.workspace !== app.workspace)
-    return refused('You clicked in another workspace than the one of this gateway.')
+    return refused('This gateway belongs to another workspace.')
   const posted = await storeCall(() => read(deps.store, tenant, 'posted', id)).catch(ofGateway)
   if (posted instanceof GatewayError) return refusedBy(posted)
   if (posted === undefined || !isAt(posted.value, clicked))
@@ -184,7 +184,7 @@ async function linkedAccount(deps: Deps, { tenant, workspace, member }: Click): 
   return found && overAs(deps, tenant, found) === undefined ? found : undefined
 }
 
-/** Why the chat's own record keeps the member from voting. A chat that does not answer keeps everybody from it. */
+/** Why the chat's own record keeps the member from voting. A chat that does not answer keeps every member from it. */
 async function reasonAgainst(app: Pick<ChatApp, 'member'>, clicked: Click): Promise<string | undefined> {
   const member = await app.member(clicked.member).catch(() => 'away' as const)
   if (member === 'away')

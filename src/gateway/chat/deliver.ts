@@ -29,9 +29,9 @@ import { buttonOf } from './click.ts'
 import { type Drawn, drawMessage, emptyMessage, type Told, type ToldCall } from './message.ts'
 
 /**
- * Delivers to an app of a chat (docs/chat.md). A delivery names a thread, and the message is drawn when it is sent: so
- * a chat that was away gets the state of now, and nothing that was erased meanwhile. There is one message for each
- * thread and destination, whose record says what a click on it means, before the chat can show it.
+ * Delivers to an app of a chat (docs/chat.md). A delivery names a thread, and the gateway draws the message when it
+ * sends it. So a chat that was away gets the state of now, and no erased word. Each thread has one message in each
+ * destination. Its record says what a click on it means, before the chat can show it.
  */
 export interface ChatDelivery {
   readonly tenant: string
@@ -284,7 +284,7 @@ interface Sending {
   readonly isEmpty: boolean
 }
 
-/** Records where the message stands. False when it must be drawn again, because something changed meanwhile. */
+/** Records the place of the message. False when it must be drawn again, because something changed meanwhile. */
 async function end(deps: Deps, tenant: string, { id, placed, isEmpty }: Sending): Promise<Plan<boolean>> {
   const [known, thread] = await Promise.all([
     read(deps.store, tenant, 'posted', id),

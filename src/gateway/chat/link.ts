@@ -19,8 +19,8 @@ import { put, read, unchanged } from '../core/records.ts'
 import { isNothing, type Plan, storeCall, transact } from '../core/transact.ts'
 
 /**
- * Links an account of a chat to the signed-in reviewer (docs/chat.md). The chat's statement about the member travels
- * sealed, and works only in the session that asked for it: whoever else opens it gets nothing.
+ * Links an account of a chat to the signed-in reviewer (docs/chat.md). The chat's statement about the member is
+ * encrypted, and works only in the session that asked for it.
  */
 
 const PURPOSE = 'countersign linked account, version 1'
@@ -38,7 +38,7 @@ interface Proposal {
 
 const NAME_CHARS = 80
 
-/** Seals the chat's statement for the session that began the flow. @throws SignInError `invalid` */
+/** Encrypts the chat's statement for the session that began the flow. @throws SignInError `invalid` */
 export function proposeLink(
   deps: Deps,
   { claims }: Identity,

@@ -10,7 +10,7 @@ import { payloadName } from '../../policy/language/fields.ts'
 import type { LevelView } from '../../policy/language/level-view.ts'
 
 /**
- * The message about a call, as it has to stand in a channel now (docs/chat.md). It has the call and policy's own words,
+ * The message about a call, as a channel has to display it now (docs/chat.md). It has the call and policy's own words,
  * and never a claim of the agent. Approve is there only where the message holds the whole call.
  */
 
@@ -87,7 +87,7 @@ export function emptyMessage(tool: string, link: string): Omit<ChatMessage, 'id'
   return { heading: [{ text: inert(tool), code: true }], lines, fields: [], link, acts: [] }
 }
 
-/** Why nobody may approve by this message, each in a few words. */
+/** The reasons why this message cannot approve, each in a few words. */
 function hindrancesOf({ thread, shared }: Told, call: ToldCall): string[] {
   const fields = fieldsOf(call).map(({ place }) => place)
   const isSeen = (part: string): boolean =>
@@ -152,7 +152,7 @@ const isWithin = (place: string, field: string): boolean =>
   place.startsWith(`${field}.`) || place.startsWith(`${field}[`)
 const isOf = (place: string, field: string): boolean => place === field || isWithin(place, field)
 
-/** A text as it is, and anything else as JSON. */
+/** A string unchanged, and any other value as JSON. */
 function textOf(value: JsonValue): string {
   if (typeof value === 'string') return value === '' ? '(empty)' : spelled(value)
   return spelled(Object.is(value, -0) ? '-0' : JSON.stringify(value, null, 2))
@@ -225,7 +225,7 @@ function linesOf(told: Told): ChatRun[][] {
 
 const CAST = { approve: 'approved', reject: 'rejected', request_changes: 'asked for changes' } as const
 
-/** Who voted what on the current revision, and where. */
+/** The votes on the current revision, and their channels. */
 const votesOf = (thread: Thread): ChatRun[][] =>
   currentVotes(thread).map(({ reviewer, decision, via }): ChatRun[] => [
     { text: inert(reviewer), code: true },

@@ -36,7 +36,7 @@ export interface Ballot {
   readonly clicked?: (thread: Thread) => Promise<Clicked>
 }
 
-/** What a click adds to its vote. */
+/** The parts that a click adds to its vote. */
 export interface Clicked {
   readonly displayed: Displayed
   readonly guards: readonly Guard[]
