@@ -40,7 +40,7 @@ import { logEvidence } from './telemetry/log/log.ts'
 import type { Traffic } from './telemetry/count/gauges.ts'
 import type { Metrics, MetricSources } from './telemetry/count/metrics.ts'
 import { timerNotes } from './telemetry/log/timer-log.ts'
-import { noteEvidence, type Tracing } from './telemetry/tracing/tracing.ts'
+import { NO_TRACING, noteEvidence, type Tracing } from './telemetry/tracing/tracing.ts'
 
 /** A running gateway. */
 export interface App {
@@ -201,7 +201,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   const chat = await openChat(deps, config, { parts, metrics })
   const sending = { settings: parts.webhooks, metrics, log, tracing, chat: chat?.app }
   const webhooks = startWebhooks(deps, config, sending)
-  subscribe(channel, { ...evidence, reports, log })
+  subscribe(channel, { ...evidence, reports, tracing, log })
   const { server, health } = serverOf(config, {
     deps,
     metrics,
@@ -251,10 +251,9 @@ function startLog(
   }: { identity: LogIdentity; watch: LossWatch; traffic: () => Traffic; places: Places | undefined },
 ): Pick<Gateway, 'checkpointer' | 'tiles'> {
   const isBusy = (): boolean => Object.values(of.traffic().waiting).some((calls) => calls > 0)
-  return {
-    checkpointer: startCheckpoints(deps, of.identity, { log, watch: of.watch, everyMs: checkpointEveryMs }),
-    tiles: startTiles(deps, places, { ...of, isBusy, log, everyMs: tilesEveryMs }),
-  }
+  const tiles = startTiles(deps, places, { ...of, isBusy, log, everyMs: tilesEveryMs })
+  const parts = { log, watch: of.watch, tiles, everyMs: checkpointEveryMs }
+  return { checkpointer: startCheckpoints(deps, of.identity, parts), tiles }
 }
 
 function startJobs(
@@ -278,19 +277,18 @@ function subscribe(
   channel: Channel,
   {
     checkpointer,
-    tiles,
     reports,
+    tracing,
     log,
-  }: Pick<Gateway, 'checkpointer' | 'tiles' | 'reports'> & { readonly log: Logger },
+  }: Pick<Gateway, 'checkpointer' | 'reports' | 'tracing'> & { readonly log: Logger },
 ): void {
   channel.subscribe((observation) => {
     if (observation.kind === 'commit') reports.noted(observation)
     if (observation.kind !== 'evidence') return
     const { record, origin } = observation
     checkpointer.noted(record.tenant)
-    tiles.noted(record.tenant)
     logEvidence(log, record, origin)
-    if (origin) noteEvidence(origin.span, record)
+    if (origin && tracing !== NO_TRACING) noteEvidence(origin.span, record)
   })
 }
 

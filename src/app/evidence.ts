@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { TilesWriter } from './tiles.ts'
 import { saysTrouble } from './outage-log.ts'
 import { type Checkpointer, createCheckpointer } from '../evidence/checkpointer.ts'
 import { type LogIdentity, makeCheckpoint } from '../gateway/jobs/checkpoints.ts'
@@ -18,14 +19,21 @@ export function startCheckpoints(
   {
     log,
     watch,
+    tiles,
     everyMs = EVERY_MS,
-  }: { readonly log: Logger; readonly watch: LossWatch; readonly everyMs: number | undefined },
+  }: {
+    readonly log: Logger
+    readonly watch: LossWatch
+    readonly tiles: Pick<TilesWriter, 'noted'>
+    readonly everyMs: number | undefined
+  },
 ): Checkpointer {
   return createCheckpointer({
     make: async (tenant) => {
       await watch.requireSameStore()
       const made = await makeCheckpoint(deps, identity, tenant, watch)
       watch.signed(tenant, made.size)
+      tiles.noted(tenant)
       if (made.rekeyed) log.warn({ tenant }, REKEYED)
       return made
     },

@@ -17,7 +17,11 @@ export interface BundleLoaders {
 }
 
 export function loaderOf(
-  { policies, policiesRevision: commit }: Pick<Config, 'policies' | 'policiesRevision'>,
+  {
+    policies,
+    policiesRevision: commit,
+    policiesLoad: timeoutMs,
+  }: Pick<Config, 'policies' | 'policiesRevision' | 'policiesLoad'>,
   { loadPolicies, bundleChild }: BundleLoaders,
 ): FeedOptions['load'] {
   const named = (result: LoadResult): LoadResult =>
@@ -30,7 +34,7 @@ export function loaderOf(
   return async (signal, texts) => {
     const first = started
     started = undefined
-    return named(await loadBundleInChild(policies, { checks, started: first, signal, texts }))
+    return named(await loadBundleInChild(policies, { checks, started: first, signal, texts, timeoutMs }))
   }
 }
 

@@ -23,7 +23,7 @@ export const tilesOf = (identity: LogIdentity, places: Places): Tiles => ({
 
 /** Publishes the tiles of all tenants while the gateway runs. */
 export interface TilesWriter {
-  /** Called when a record of the tenant has become durable. */
+  /** Called when records of the tenant were signed. */
   noted(tenant: string): void
   /** The age of the oldest signed record that is not in tiles, and the tenants whose tiles stopped. */
   readings(): TilesReadings

@@ -127,11 +127,22 @@ export class EarlierRecords {
     for (const [i, last] of lasts.entries()) {
       this.#bundles.delete(`${tenant} ${last / WIDTH - 1}`)
       const failed = await this.#read(tenant, before, last / WIDTH - 1).then(() => undefined, unavailable)
-      // a place that is away answers slowly
-      if (failed?.cause instanceof PlaceUnavailable) return [...unread, ...lasts.slice(i)]
+      // a place that is away answers slowly; a link in place of one file is no such place
+      if (failed?.cause instanceof PlaceUnavailable && (await this.#isAway(tenant)))
+        return [...unread, ...lasts.slice(i)]
       if (failed !== undefined) unread.push(last)
     }
     return unread
+  }
+
+  async #isAway(tenant: string): Promise<boolean> {
+    const places = this.#places
+    if (places === undefined) return true
+    const place = places.of(tenant, await this.#known.logOf(places, tenant))
+    return readNote(place).then(
+      () => false,
+      (error: unknown) => error instanceof PlaceUnavailable,
+    )
   }
 
   /**

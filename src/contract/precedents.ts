@@ -71,5 +71,24 @@ export const Precedents = Type.Object({
         'Latest first: rejections of calls of any agent that equal this call, or differ in one or two values that the caller may read.',
     },
   ),
+  newer: Type.Optional(
+    Type.Object(
+      {
+        thread_id: Type.String(),
+        agent: Type.String(),
+        at: Instant,
+        field: Type.Optional(
+          Type.String({ description: 'The first place in which it differs; absent for an equal call.' }),
+        ),
+        value: Type.Optional(
+          Type.String({ description: 'Its value there, cut after 200 characters; absent when it has none.' }),
+        ),
+      },
+      {
+        description:
+          'The latest call of the tool that was asked after this one and ran, with the same leading values.',
+      },
+    ),
+  ),
 })
 export type Precedents = Static<typeof Precedents>

@@ -113,6 +113,10 @@ export const ThreadSummary = Type.Object({
       { description: 'The first value of the rule that set the risk.' },
     ),
   ),
+  differs: Type.Optional({
+    ...Because,
+    description: 'In lists: the value in which this call differs from others that look like it.',
+  }),
   legal_hold: Type.Optional(LegalHoldView),
 })
 export type ThreadSummary = Static<typeof ThreadSummary>
@@ -301,6 +305,15 @@ export const Upcoming = Type.Object({
 })
 export type Upcoming = Static<typeof Upcoming>
 
+const LogHead = Type.Object(
+  {
+    size: Type.Integer(),
+    root: Type.String({ description: 'RFC 6962 Merkle tree hash, hex.' }),
+    at: Instant,
+  },
+  { description: "The last checkpoint of the tenant's evidence." },
+)
+
 export const ThreadView = Type.Object({
   thread_id: Type.String(),
   task_id: Type.String(),
@@ -327,6 +340,7 @@ export const ThreadView = Type.Object({
   masked: Masked,
   pictures: ThreadRevision.properties.pictures,
   warnings: Warnings,
+  log: Type.Optional(LogHead),
   action_hash: ShownHash,
   ...Claims,
   agent: Type.String(),

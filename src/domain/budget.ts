@@ -20,8 +20,3 @@ export type Budget = keyof typeof BUDGETS
 export type Budgets = Readonly<Record<Budget, number>>
 
 export const BUDGET_NAMES = Object.keys(BUDGETS) as readonly Budget[]
-
-/** The smaller of both bounds, because a bundle may only lower the bounds of the settings. */
-export function boundOf(budget: Budget, settings: Budgets, bundle: Partial<Budgets> | undefined): number {
-  return Math.min(settings[budget], bundle?.[budget] ?? Infinity)
-}

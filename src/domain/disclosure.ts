@@ -29,7 +29,7 @@ const SALT_CHARS = 32
 const saltOf = (seed: string, name: string): string => sha256(seed + name).slice(0, SALT_CHARS)
 
 const hashOf = (salt: string, name: string, value: JsonValue): string =>
-  sha256(`${salt}[${canonicalJson(name)},${canonicalJson(value)}]`)
+  sha256(salt + canonicalJson([name, value]))
 
 /** SHA-256 over the sorted hashes, in base64url. Hex text is faster to sort and to join than bytes. */
 const over = (hashes: string[]): string => hash('sha256', sorted(hashes).join(''), 'base64url')

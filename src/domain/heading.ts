@@ -1,4 +1,5 @@
 import type { HeadingView } from '../contract/heading.ts'
+import type { Because } from './because.ts'
 import { codeOf, segmentsOf } from './hidden-characters.ts'
 import { inOrder } from './letter-order.ts'
 
@@ -25,6 +26,10 @@ function visible(text: string): string {
 }
 
 const spelled = (character: string): string => `[${codeOf(character)}]`
+
+/** The value as the summary writes it, such as `€250.00` for 25000; undefined where it writes the exact value. */
+export const formattedIn = ({ segments }: HeadingView, { field, value }: Because): string | undefined =>
+  segments.find((one) => one.field === field && one.exact === String(value))?.text
 
 /** Replaces a value that must not be shown. */
 export const HIDDEN_VALUE = '[hidden]'

@@ -49,6 +49,16 @@ export function cutBefore(text: string, most: number): string {
     : `…${characters.slice(1 - most).join('')}`
 }
 
+/** Text that differs from a similar one, from shortly before the difference. */
+export function fromDifference(text: string, other: string): string {
+  let at = 0
+  while (at < text.length && text[at] === other[at]) at++
+  const start = Math.min(at, text.length - 1) - BEFORE
+  return start <= BEFORE ? text : `…${text.slice(start).replace(/^[\udc00-\udfff]/, '')}`
+}
+
+const BEFORE = 12
+
 /** The end, with as much of the beginning as fits. */
 function aroundEnd(text: string, end: string, most: number): string {
   const room = most - Array.from(end).length

@@ -71,6 +71,8 @@ export async function permit(parts: PermitParts, call: HeldCall): Promise<void> 
       callId.end()
       await withdrawLeft(gate.client, callId, error)
     }
+    // a call that must not run after all is reported before the process ends
+    await gate.settled()
     throw error
   }
 }

@@ -132,6 +132,10 @@ export const SETTINGS = {
   policiesRevision: setting(text, {
     help: 'commit of the policies, where their directory is no git checkout: an image, a ConfigMap',
   }),
+  policiesLoad: setting(whole(1_000, 3_600_000), {
+    default: '20000',
+    help: 'processor time that one check of the policies may take, ms',
+  }),
   policyRollout: setting(whole(0, 7 * 24 * 3_600_000), {
     default: '600000',
     help: 'longest time in which the gateways may have different policies, ms',

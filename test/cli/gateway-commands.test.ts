@@ -572,6 +572,11 @@ describe('countersign review', () => {
     expect((JSON.parse(json) as ThreadView).votes).toMatchObject([
       { reviewer: 'alice', comment: 'fine', via: 'key' },
     ])
+    const view = JSON.parse(json) as ThreadView
+    const { out: sheet } = await review('show', thread, '--html')
+    for (const { number, type } of view.evidence) expect(sheet).toContain(`#${number} ${type}`)
+    expect(sheet).toContain(`<dd>${view.policy_revision}</dd>`)
+    expect(sheet).toMatch(/Alice[^<]*: approve<\/dt><dd>revision 1, by key/)
   })
 
   it('a vote on a decided thread exits 1 with the reason', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { sheetOf } from '../../src/cli/client/print-sheet.ts'
 import { printThreadList } from '../../src/cli/client/print-thread.ts'
-import type { ThreadSummary } from '../../src/contract/reviewer.ts'
+import type { ThreadSummary, ThreadView } from '../../src/contract/reviewer.ts'
 import type { Me } from '../../src/contract/session.ts'
 
 const ann = { reviewer: 'ann', name: 'Ann Ash', groups: ['desk'] } as unknown as Me
@@ -51,5 +52,72 @@ describe('a list of threads on a terminal', () => {
     expect(printThreadList({ threads: [], unreadable: ['thr_1'] }, ann)).toBe(
       'thr_1  cannot be read; `countersign store check` says more\n\nyou are Ann Ash (desk)',
     )
+  })
+})
+
+describe('a thread on paper', () => {
+  const at = '2026-03-02T14:05:09.000Z'
+  const evil = `</dd><script>alert(1)</script>\u202e${'x'.repeat(8_000)} end`
+  const display = { seen: ['payload.note'], unseen: ['payload.to'] }
+  const votes = Array.from({ length: 50 }, (_, i) => ({
+    reviewer: `r${i}`,
+    decision: 'approve',
+    revision: 3,
+    at: `${at.slice(0, -5)}.0${i + 10}Z`,
+    via: 'link',
+    ms: 4_200,
+    void: false,
+  }))
+  const rule = { id: 'a', verdict: 'review', mode: 'enforced', reason: 'R.', file: 'a.yaml', line: 3 }
+  const because = [{ field: 'payload.amount', value: 25_000 }]
+  const heading = {
+    line: 'Pay €250.00',
+    segments: [{ text: '€250.00', field: 'payload.amount', exact: '25000' }],
+  }
+  const revisions = [1, 2, 3].map((number) => ({
+    number,
+    payload: { note: evil, text: '5', amount: 25_000 },
+    heading,
+    rules: [{ ...rule, because }],
+    policy_revision: 'b'.repeat(64),
+    submitted_at: at,
+  }))
+  const evidence = votes.map((vote, i) => ({
+    number: i + 7,
+    type: 'vote.cast',
+    at: vote.at,
+    actor: `reviewer:r${i}`,
+    says: 'got a vote',
+    displayed: display,
+  }))
+  const view = {
+    thread_id: 'thr_1',
+    heading,
+    revisions,
+    votes,
+    comments: [],
+    evidence,
+    warnings: [{ place: 'payload/note', message: 'Hidden characters.', words: [] }],
+    log: { size: 90, root: 'c'.repeat(64), at },
+  } as unknown as ThreadView
+
+  it('has each value whole, each vote with its time and display, the bundle, and the head of the log', () => {
+    const sheet = sheetOf(view, { rejections: [] })
+    expect(sheet.match(/x{8000} end&#34;<\/dd>/g)).toHaveLength(3)
+    expect(sheet).not.toMatch(/<script|\u202e|https?:/)
+    expect(sheet.match(/<dd>&#34;5&#34;<\/dd>/g)).toHaveLength(3)
+    expect(
+      sheet.match(
+        /r\d+: approve<\/dt><dd>revision 3, by link, looked 4200 ms\ndisplayed: payload.note\nnot/g,
+      ),
+    ).toHaveLength(50)
+    for (const text of [
+      '#56 vote.cast',
+      'b'.repeat(64),
+      'c'.repeat(64),
+      'payload.amount €250.00 25000',
+      'Hidden characters.',
+    ])
+      expect(sheet).toContain(text)
   })
 })

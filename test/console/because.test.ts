@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { formattedIn } from '../../src/console/text/because-text.ts'
+import { formattedIn } from '../../src/domain/heading.ts'
 
 describe('the value that made a rule fire', () => {
   const heading = {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Call } from '../../src/console/several/table.ts'
-import { sumOf, tableOf } from '../../src/console/several/table.ts'
+import { differenceFrom, sumOf, tableOf } from '../../src/console/several/table.ts'
 import type { JsonObject } from '../../src/contract/json.ts'
 import { INSTALL_MS } from '../debian.ts'
 import { type Agent, held, type Held, type Reviewer } from '../gateway-fixture.ts'
@@ -69,6 +69,15 @@ describe('the table', () => {
   it('names calls by a text that differs in each, or by their number', () => {
     expect(tableOf(calls({ amount: 1 }, { amount: 2 })).names).toEqual(['call 1', 'call 2'])
     expect(tableOf(calls({ amount: 1, to: 'a' }, { amount: 2, to: 'a' })).names).toEqual(['call 1', 'call 2'])
+  })
+
+  it('shows a long text as its difference from the first one, and other texts whole', () => {
+    const node = (text: string) => ({ pointer: '/a', kind: 'text' as const, text })
+    const [head, tail] = ['h'.repeat(300), 't'.repeat(300)]
+    const difference = differenceFrom(node(`${head}9${tail}`), node(`${head}1${tail}`))
+    expect(difference).toEqual({ before: 276, text: `${'h'.repeat(24)}9${'t'.repeat(24)}`, after: 276 })
+    expect(differenceFrom(node(`9${'x'.repeat(300)}`), node('y'.repeat(301)))).toBeUndefined()
+    expect(differenceFrom(node('a1'), node('a2'))).toBeUndefined()
   })
 
   it('adds decimals without the errors of binary fractions', () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createProxy, type Proxy, type ProxyParts } from '../../src/mcp/proxy.ts'
 import { createCallIds } from '@countersign/sdk/runtime'
-import { createGate } from '@countersign/sdk'
+import { createGate, type Gate } from '@countersign/sdk'
 import { type Agent, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
 import { until } from '../until.ts'
 
@@ -45,14 +45,17 @@ const LISTED: readonly object[] = ['t', 'bare', 'pay', 'hold', 'y'].map((name) =
 /** The tools that the server lists; undefined while it does not answer. */
 let listed: readonly object[] | undefined
 let unanswered: unknown[]
+/** The gate of the last proxy. */
+let gate: Gate
 
 /** Lists its tools, and answers calls as a server would, unless `silent`. */
 function start(other: Partial<ProxyParts> = {}, silent = false): Proxy {
   ;[server, client, notes] = [[], [], []]
   ;[listed, unanswered] = [LISTED, []]
   const taskId = `mcp-${crypto.randomUUID()}`
+  gate = createGate({ url: world.url, key: agent.key, taskId })
   const made: Proxy = createProxy({
-    gate: createGate({ url: world.url, key: agent.key, taskId }),
+    gate,
     taskId,
     server: 'mcp',
     prefix: '',
@@ -242,9 +245,10 @@ describe('a call', () => {
       await until(() => server.length === 1)
       proxy.fromServer(Buffer.from(said))
       await done
+      await gate.settled()
     })
     expect(lines).toEqual([`${said}\n`])
-    expect(JSON.stringify(recorded.at(-1))).toContain('tool.execution.failed')
+    expect(JSON.stringify(recorded.at(-1))).toContain('"outcome":"failed"')
   })
 })
 
@@ -508,12 +512,13 @@ describe('a server', () => {
       await until(() => server.length === 1)
       proxy.fromServer(Buffer.from('{"jsonrpc":"2.0","id":3,"result":{"rate":NaN}}'))
       await done
+      await gate.settled()
     })
     expect(textOf(client[0])).toBe(
       'The answer of the server was dropped: it is not JSON. Whether the tool did its work is unknown.',
     )
     expect(client).toMatchObject([{ id: 3, result: { isError: true } }])
-    expect(JSON.stringify(recorded.at(-1))).toContain('tool.execution.failed')
+    expect(JSON.stringify(recorded.at(-1))).toContain('"outcome":"failed"')
   })
 
   it('cannot list tools under the name of another case, which a client might read', async () => {

@@ -110,7 +110,8 @@ describe('a call that ran and failed because an inner call was refused', () => {
     expect(execute).toHaveBeenCalledTimes(1)
     expect(error).not.toBeInstanceOf(NotExecuted)
     expect(error).toMatchObject({ message: `pay ran, and failed: not that much`, cause: inner })
-    expect(said.map(({ event_type }) => event_type)).toEqual(['tool.execution.failed'])
+    await gate.settled()
+    expect(said.map(({ outcome }) => outcome)).toEqual(['failed'])
   })
 })
 

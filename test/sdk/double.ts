@@ -1,6 +1,14 @@
 import { createGate, type GateOptions } from '@countersign/sdk'
 
-type Route = 'resolve' | 'requests' | 'decisions' | 'proofs' | 'validate' | 'events' | 'withdrawals'
+type Route =
+  | 'resolve'
+  | 'requests'
+  | 'decisions'
+  | 'proofs'
+  | 'validate'
+  | 'events'
+  | 'outcomes'
+  | 'withdrawals'
 export type Script = Partial<Record<Route, (honest: object, tries: number) => Response | object>>
 
 const TOOL = { name: 'pay', description: '', input_schema: { type: 'object' }, risk: 'low', revision: 'r' }
@@ -23,7 +31,7 @@ export function gateBefore(
   options: Partial<GateOptions> = {},
 ) {
   const asked: Route[] = []
-  const said: { event_type?: string }[] = []
+  const said: { outcome?: string }[] = []
   const withdrawn: object[] = []
   /** The last body of each route. */
   const sent: Partial<Record<Route, object>> = {}
@@ -35,11 +43,13 @@ export function gateBefore(
     maxWaitMs: 5_000,
     ...options,
     fetch: async (url, { body }) => {
-      const route = /resolve|requests|decisions|proofs|validate|events|withdrawals/.exec(url)?.[0] as Route
+      const route = /resolve|requests|decisions|proofs|validate|events|outcomes|withdrawals/.exec(
+        url,
+      )?.[0] as Route
       const given = JSON.parse((body as string | undefined) ?? '{}') as Record<string, unknown>
       sent[route] = given
       if (route === 'requests') ({ action_hash } = given)
-      if (route === 'events') said.push(given)
+      if (route === 'outcomes') said.push(given)
       if (route === 'withdrawals') withdrawn.push(given)
       const about = { task_id: 't', thread_id: THREAD, action_hash }
       const honest = {
@@ -49,13 +59,14 @@ export function gateBefore(
         proofs: { ...about, status: 'approved', approval_token: 'cst_y' },
         validate: { ...about, valid: true },
         events: { event_id: 'e', recorded_at: '' },
+        outcomes: { task_id: 't', action_hash, run: '1', outcome: given['outcome'], recorded_at: '' },
         withdrawals: { ...about, status: 'rejected' },
       }[route]
       const tries = asked.filter((one) => one === route).length
       asked.push(route)
       const answer = script[route]?.(honest, tries) ?? honest
       if (answer instanceof Response) return answer
-      return Response.json(answer, { status: route === 'events' ? 201 : 200 })
+      return Response.json(answer, { status: route === 'events' || route === 'outcomes' ? 201 : 200 })
     },
   })
   return { gate, asked, said, withdrawn, sent }

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { createGate, type Decision, type GateOptions, NotExecuted } from '@countersign/sdk'
+import { CountersignError, createGate, type Decision, type GateOptions, NotExecuted } from '@countersign/sdk'
+import { gateBefore } from './double.ts'
 
 /*
  * A gateway that gives every answer that a test wants, truth or lie. The law of the wrapper: it runs the call only when
@@ -20,7 +21,7 @@ type Reply =
   | 'hang up'
 type Script = Partial<
   Record<
-    'resolve' | 'submit' | 'poll' | 'validate' | 'event' | 'withdraw' | 'reissue',
+    'resolve' | 'submit' | 'poll' | 'validate' | 'event' | 'outcome' | 'withdraw' | 'reissue',
     (heard: Heard) => Reply
   >
 >
@@ -62,6 +63,7 @@ function honest(): Required<Script> & { submitted: Heard | undefined } {
     reissue: () => ({ status: 409, json: { code: 'not_pending', detail: 'there is no proof to replace' } }),
     withdraw: () => ({ json: { status: 'rejected', task_id: 't', thread_id: THREAD } }),
     event: () => ({ status: 201, json: { event_id: 'e', recorded_at: '' } }),
+    outcome: ({ body }) => ({ status: 201, json: { ...body, task_id: 't', recorded_at: '' } }),
   }
   return memory
 }
@@ -82,13 +84,21 @@ async function gatewayThat(script: Script): Promise<{ url: string; heard: Heard[
     const body = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>
     const one = { method: request.method ?? '', path, headers: request.headers, body }
     heard.push(one)
-    const route = ['resolve', 'validate', 'requests', 'decisions', 'events', 'withdrawals', 'proofs'].find(
-      (name) => path.includes(name),
-    )
+    const route = [
+      'resolve',
+      'validate',
+      'requests',
+      'decisions',
+      'events',
+      'outcomes',
+      'withdrawals',
+      'proofs',
+    ].find((name) => path.includes(name))
     const verbs = {
       requests: 'submit',
       decisions: 'poll',
       events: 'event',
+      outcomes: 'outcome',
       withdrawals: 'withdraw',
       proofs: 'reissue',
     }
@@ -111,6 +121,7 @@ async function tryTo(script: Script, options: Partial<GateOptions> = {}) {
   const execute = vi.fn(() => 'done')
   const gate = createGate({ url, key: 'csk_test', ...FAST, ...options })
   const outcome = await gate.guard('pay', { cents: 1 }, execute).catch((error: unknown) => error)
+  await gate.settled()
   return { outcome, execute, heard }
 }
 
@@ -228,8 +239,33 @@ describe('guard', () => {
     const { outcome, execute, heard } = await tryTo({ submit: decided({}) })
     expect(outcome).toBe('done')
     expect(execute).toHaveBeenCalledTimes(1)
-    expect(heard.at(-1)?.body['event_type']).toBe('tool.execution.completed')
+    expect(heard.at(-1)?.body).toMatchObject({
+      outcome: 'executed',
+      action_hash: heard[1]?.body['action_hash'],
+    })
     expect(heard[1]?.headers['idempotency-key']).toBe(heard[1]?.body['action_hash'])
+  })
+
+  it('does not wait for the report, sends it once more, and reports the calls of a task in order', async () => {
+    let release = (): void => undefined
+    const released = new Promise<void>((resolve) => (release = resolve))
+    const told: string[] = []
+    const { gate } = gateBefore({}, { status: 'allow' }, {})
+    const report = gate.client.report
+    Object.assign(gate.client, {
+      report: async (task: string, one: { outcome: string }) => {
+        await released
+        told.push(one.outcome)
+        if (told.length === 1) throw new CountersignError('away', { code: 'unreachable' })
+        return report(task, one as never)
+      },
+    })
+    expect(await gate.guard('pay', {}, () => 'done')).toBe('done')
+    await expect(gate.guard('pay', {}, () => Promise.reject(new Error('broke')))).rejects.toThrow('broke')
+    expect(told).toEqual([])
+    release()
+    await gate.settled()
+    expect(told).toEqual(['executed', 'executed', 'failed'])
   })
 
   it('redeems the proof of an approved call before it runs it', async () => {
@@ -272,8 +308,10 @@ describe('guard', () => {
     const failing = (): never => {
       throw new RangeError('no funds')
     }
-    await expect(createGate({ url, key: 'k', ...FAST }).guard('pay', {}, failing)).rejects.toThrow('no funds')
-    expect(heard.at(-1)?.body['event_type']).toBe('tool.execution.failed')
+    const gate = createGate({ url, key: 'k', ...FAST })
+    await expect(gate.guard('pay', {}, failing)).rejects.toThrow('no funds')
+    await gate.settled()
+    expect(heard.at(-1)?.body['outcome']).toBe('failed')
   })
 
   it('stops at any moment before the call when the caller aborts', async () => {

@@ -65,7 +65,7 @@ describe('a handle', () => {
       validate: (is) => ({ ...is, action_hash }),
     })
     expect(await gate.resume(handle, (approved) => approved, { maxWaitMs: 0 })).toEqual({ cents: 1 })
-    expect(asked).toEqual(['decisions', 'proofs', 'validate', 'events'])
+    expect(asked).toEqual(['decisions', 'proofs', 'validate', 'outcomes'])
   })
 
   it('says that a call may have run, to the second of two processes', async () => {
@@ -99,7 +99,7 @@ describe('a handle', () => {
     expect(told).toMatchObject({ status: 'approved', thread_id: THREAD })
     expect(JSON.stringify(told)).not.toContain('cst_')
     expect(await gate.resume(handle, () => 'ran')).toBe('ran')
-    expect(asked.slice(2)).toEqual(['decisions', 'validate', 'events'])
+    expect(asked.slice(2)).toEqual(['decisions', 'validate', 'outcomes'])
   })
 
   it('of an allowed call runs once in its process; then policy judges again', async () => {
@@ -151,12 +151,12 @@ describe('a handle', () => {
   })
 
   it('revises, in the same thread, to another handle', async () => {
-    const { gate, said } = gateBefore({})
+    const { gate, sent } = gateBefore({})
     const handle = await gate.propose('pay', { cents: 2 }, call)
     const next = await gate.revise(handle, { cents: 1 })
     expect(next).toMatchObject({ status: 'pending_review', thread_id: THREAD, payload: { cents: 1 } })
     expect(next.action_hash).not.toBe(handle.action_hash)
-    expect(said).toMatchObject([{ payload: { revision: { action_hash: next.action_hash } } }])
+    expect([sent.events]).toMatchObject([{ payload: { revision: { action_hash: next.action_hash } } }])
   })
 
   it('withdraws, at the end of its block too, but not after the redemption', async () => {

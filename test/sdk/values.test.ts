@@ -182,7 +182,8 @@ describe('values of a call', () => {
     const run = vi.fn()
     await expect(gate.guard('pay', payload, run)).rejects.toMatchObject({ code: 'arguments_changed' })
     expect(run).not.toHaveBeenCalled()
-    expect(said).toMatchObject([{ event_type: 'tool.execution.failed', payload: { executed: false } }])
+    await gate.settled()
+    expect(said).toMatchObject([{ outcome: 'not_run' }])
   })
 
   it.each([

@@ -1,5 +1,7 @@
-import { rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, copyFileSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { storeOfWholeLog } from '../../src/app/whole-log.ts'
 import { acceptLoss } from '../../src/gateway/admin/accept-loss.ts'
@@ -10,7 +12,7 @@ import { reportInstance } from '../../src/gateway/jobs/instances.ts'
 import { HEAD, publishTiles } from '../../src/gateway/jobs/publish-tiles.ts'
 import { WIDTH } from '../../src/tiles/layout.ts'
 import { readNote, sizeIn } from '../../src/tiles/log.ts'
-import { HOUR } from '../gateway-fixture.ts'
+import { HOUR, overriding } from '../gateway-fixture.ts'
 import { IS_SOAK } from '../runs.ts'
 import { commitOf } from '../store/commit-of.ts'
 import { Lab, TENANT } from './lab.ts'
@@ -98,6 +100,46 @@ describe('record files that are lost', () => {
     await Promise.all([acceptLoss(deps, request), acceptLoss(deps, request)])
     const types = (await goOn()).length > 0 ? await typesOf() : []
     expect(types.filter((type) => type === 'log.lost')).toHaveLength(1)
+  })
+
+  it.each<readonly [string, (file: string) => void]>([
+    ['cut off', (file) => truncateSync(file, 100)],
+    ['a link', (file) => symlinkSync(bundle(3), file)],
+    ['a pipe', (file) => execFileSync('mkfifo', [file])],
+    ['a folder', (file) => mkdirSync(file)],
+    ['the file of another tenant', (file) => writeFileSync(file, gzipSync('other records'))],
+    ['another file of the log', (file) => copyFileSync(bundle(3), file)],
+  ])('are only those that no gateway can read: one is %s', async (kind, replace) => {
+    chmodSync(bundle(1), 0o600)
+    if (kind !== 'cut off') rmSync(bundle(1))
+    replace(bundle(1))
+    expect(await accept()).toEqual([{ from: WIDTH + 1, to: 2 * WIDTH }])
+    // another time, and one record too many
+    await expect(accept()).rejects.toMatchObject({ code: 'not_lost' })
+    for (const more of [1, WIDTH])
+      await expect(acceptLoss(deps, { ...request, before: before + more })).rejects.toMatchObject({
+        code: 'not_lost',
+      })
+    expect((await filesAfter(deps.store, TENANT, 0)).filter(({ isLost }) => isLost)).toHaveLength(1)
+  })
+
+  it.each([1, 2, 3])('are lost by a second run when the first ends before its commit %i', async (step) => {
+    for (const index of [0, 2, 4]) rmSync(bundle(index))
+    await acceptLoss(deps, { ...request, preview: true })
+    await answer()
+    const { store } = deps
+    let commits = 0
+    const dying = overriding(store, {
+      commit: (partition, commit) =>
+        partition === TENANT && ++commits === step
+          ? Promise.reject(new Error('killed'))
+          : store.commit(partition, commit),
+    })
+    await expect(acceptLoss({ ...deps, store: dying }, request)).rejects.toThrow('killed')
+    expect(await accept()).toHaveLength(4 - step)
+    const files = await filesAfter(deps.store, TENANT, 0)
+    expect(files.flatMap(({ isLost }, i) => (isLost ? [i] : []))).toEqual([0, 2, 4])
+    expect((await typesOf()).filter((type) => type === 'log.lost')).toHaveLength(3)
   })
 
   it('are published from their entries into an empty place, and no more is lost than no gateway can read', async () => {

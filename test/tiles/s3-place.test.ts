@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { PlaceUnavailable } from '../../src/tiles/place.ts'
+import { createContent, PlaceUnavailable, readContent } from '../../src/tiles/place.ts'
 import { openS3, type S3 } from '../../src/tiles/s3/s3-place.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 import { LAWS } from './conformance.ts'
@@ -76,6 +76,27 @@ describe.skipIf(VERSITYGW === undefined)('a bucket of tiles', () => {
     await expect(place.replace('checkpoint', one, undefined)).rejects.toThrow(PlaceUnavailable)
     await expect(place.list('tile')).rejects.toThrow(PlaceUnavailable)
     await expect(place.remove('checkpoint')).rejects.toThrow(PlaceUnavailable)
+  })
+
+  it.each(['forbid', 'break'] as const)(
+    'a server that refuses (%s) makes the place unavailable',
+    async (fault) => {
+      const place = s3.place(randomUUID())
+      await place.create('checkpoint', Buffer.from('1'))
+      proxy.fault = () => fault
+      await expect(place.read('checkpoint')).rejects.toThrow(PlaceUnavailable)
+      await expect(place.create('tile/0/000', Buffer.of(1))).rejects.toThrow(PlaceUnavailable)
+      await expect(place.list('tile')).rejects.toThrow(PlaceUnavailable)
+    },
+  )
+
+  it('an answer of another length is no file of records', async () => {
+    const place = s3.place(randomUUID())
+    await createContent(place, 'tile/entries/000', Buffer.alloc(100, 'a'))
+    proxy.fault = (method) => (method === 'GET' ? 'cut' : 'pass')
+    await expect(readContent(place, 'tile/entries/000')).rejects.toThrow(/no gzip file|cannot be used/)
+    proxy.fault = () => 'pass'
+    expect(await readContent(place, 'tile/entries/000')).toEqual(Buffer.alloc(100, 'a'))
   })
 
   it('a replacement of a file that is gone is refused', async () => {

@@ -50,7 +50,7 @@ def test_a_call_that_a_rule_approves_needs_no_reviewer_and_runs_once(gate: Count
 def test_runs_what_policy_allows_and_reports_it(gate: Countersign, reviewer: Reviewer) -> None:
     payload = {"text": "ü 😀", "n": [1, 2.5, None, True], "deep": {"a": {}}}
     assert gate.guard("allowed.tool", payload, lambda approved: approved) == payload
-    assert reviewer.outcomes() == [("allowed.tool", "completed")]
+    assert reviewer.outcomes() == [("allowed.tool", "executed")]
 
 
 def test_runs_what_people_approve_with_its_proof_redeemed_before(gate: Countersign, reviewer: Reviewer) -> None:
@@ -66,7 +66,7 @@ def test_runs_what_people_approve_with_its_proof_redeemed_before(gate: Countersi
         (thread, {"n": 1}, thread)
     ]
     assert [(one.status, one.thread_id) for one in decided] == [("approved", thread)]
-    assert reviewer.outcomes() == [("held.tool", "completed")]
+    assert reviewer.outcomes() == [("held.tool", "executed")]
 
 
 def test_does_not_run_what_policy_rejects(gate: Countersign, reviewer: Reviewer) -> None:

@@ -53,7 +53,7 @@ def brief(gate: Countersign | AsyncCountersign) -> Any:
 
 
 def test_a_result_does_not_wait_for_a_gateway_that_is_away(caplog: pytest.LogCaptureFixture) -> None:
-    away = Away("events")
+    away = Away("outcomes")
     gateway = FakeGateway(change=away)
     assert brief(gateway.gate()).guard("pay", {}, lambda _: "ran") == "ran"
     assert "continues in the background" in caplog.text
@@ -62,7 +62,7 @@ def test_a_result_does_not_wait_for_a_gateway_that_is_away(caplog: pytest.LogCap
 
 
 def test_an_asynchronous_result_does_not_wait_for_a_gateway_that_is_away() -> None:
-    away = Away("events")
+    away = Away("outcomes")
     gateway = FakeGateway(change=away)
 
     async def play() -> None:
@@ -75,7 +75,7 @@ def test_an_asynchronous_result_does_not_wait_for_a_gateway_that_is_away() -> No
 
 
 def test_a_program_that_ends_waits_for_no_background() -> None:
-    gateway = FakeGateway(change=Away("events"))
+    gateway = FakeGateway(change=Away("outcomes"))
 
     async def play() -> float:
         async with brief(gateway.async_gate()) as gate:

@@ -76,7 +76,7 @@ def test_one_client_works_in_every_loop_and_ends_its_connections_with_each() -> 
         assert clients_of(gate) == 0
         # `filterwarnings` makes an error of a connection that stays open
         gc.collect()
-    assert gateway.outcomes() == [("completed", True)] * 18
+    assert gateway.outcomes() == ["executed"] * 18
 
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
@@ -154,7 +154,7 @@ async def begun(slow: Slow, gate: AsyncCountersign) -> asyncio.Task[int]:
 
 @pytest.mark.parametrize(
     ("error", "reported"),
-    [(None, "completed"), (LookupError("no funds"), "failed"), (StopIteration("odd"), "failed")],
+    [(None, "executed"), (LookupError("no funds"), "failed"), (StopIteration("odd"), "failed")],
 )
 def test_a_cancellation_waits_for_the_thread_and_evidence_tells_how_it_ended(
     error: BaseException | None, reported: str
@@ -172,7 +172,7 @@ def test_a_cancellation_waits_for_the_thread_and_evidence_tells_how_it_ended(
             await call
 
     asyncio.run(play())
-    assert (slow.ended, gateway.outcomes()) == (1, [(reported, True)])
+    assert (slow.ended, gateway.outcomes()) == (1, [reported])
 
 
 def test_a_timeout_of_the_caller_waits_for_the_thread() -> None:
@@ -186,7 +186,7 @@ def test_a_timeout_of_the_caller_waits_for_the_thread() -> None:
             await waiting
 
     asyncio.run(play())
-    assert (slow.ended, gateway.outcomes()) == (1, [("completed", True)])
+    assert (slow.ended, gateway.outcomes()) == (1, ["executed"])
 
 
 def test_a_closing_client_waits_for_the_thread_of_a_cancelled_call() -> None:
@@ -202,7 +202,7 @@ def test_a_closing_client_waits_for_the_thread_of_a_cancelled_call() -> None:
         assert not closing.done()
         slow.release.set()
         await closing
-        assert gateway.outcomes() == [("completed", True)]
+        assert gateway.outcomes() == ["executed"]
         with pytest.raises(asyncio.CancelledError):
             await call
 
@@ -218,4 +218,4 @@ def test_a_program_that_ends_waits_for_the_thread_of_a_call_in_another_task() ->
         threading.Timer(0.05, slow.release.set).start()
 
     asyncio.run(play())
-    assert (slow.ended, gateway.outcomes()) == (1, [("completed", True)])
+    assert (slow.ended, gateway.outcomes()) == (1, ["executed"])

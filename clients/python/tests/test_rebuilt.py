@@ -282,7 +282,7 @@ def test_objects_that_change_during_the_redemption_do_not_run_and_the_report_say
     pay = gate.tool("pay")(lambda refund: pytest.fail("it ran"))
     with pytest.raises(ArgumentsChanged):
         asyncio.run(pay(refund)) if asynchronous else pay(refund)
-    assert gateway.outcomes() == [("failed", False)]
+    assert gateway.outcomes() == ["not_run"]
 
 
 def test_a_revised_payload_arrives_with_the_types_that_the_function_declares() -> None:
@@ -308,10 +308,10 @@ class Asking(FakeGateway):
         thread.status = "changes_requested"
         return status, answer
 
-    def _events(self, request: Any, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def _outcomes(self, request: Any, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         revision = body["payload"].get("revision")
         if revision is None:
-            return super()._events(request, body)
+            return super()._outcomes(request, body)
         self.threads["thr_0"].action_hash = revision["action_hash"]
         self.threads["thr_0"].status = "pending_review"
         return 201, {"status": "pending_review"}

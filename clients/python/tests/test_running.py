@@ -103,7 +103,7 @@ def test_a_hidden_generator_is_never_reported_as_completed(function: Callable[..
     for call in calls:
         with pytest.raises(TypeError, match="not run yet"):
             call()
-    assert [outcome for outcome, _ in gateway.outcomes()] == ["failed", "failed"]
+    assert gateway.outcomes() == ["failed", "failed"]
 
 
 def test_a_coroutine_behind_a_synchronous_wrapper_runs() -> None:
@@ -117,7 +117,7 @@ def test_a_coroutine_behind_a_synchronous_wrapper_runs() -> None:
         return [await gate.tool("pay")(wrapped(later))(3), await gate.guard("pay", {"n": 4}, twice)]
 
     assert asyncio.run(play()) == [3, 4]
-    assert gateway.outcomes() == [("completed", True)] * 2
+    assert gateway.outcomes() == ["executed"] * 2
 
 
 def test_a_decorated_function_keeps_its_types() -> None:
@@ -250,7 +250,7 @@ def test_an_outage_keeps_the_review_that_a_call_revises(asynchronous: bool) -> N
 class Broken(FakeGateway):
     """A gateway whose client cannot send a report, as a closed client cannot."""
 
-    def _events(self, _: httpx.Request, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def _outcomes(self, _: httpx.Request, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         raise RuntimeError("Cannot send a request, as the client has been closed.")
 
 
@@ -297,7 +297,7 @@ def test_a_closed_client_waits_for_the_tools_that_run() -> None:
         go_on.set()
         await closing
         # the report arrived before the client closed
-        assert gateway.outcomes() == [("completed", True)]
+        assert gateway.outcomes() == ["executed"]
         return await call
 
     assert asyncio.run(play()) == "ran"

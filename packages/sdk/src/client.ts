@@ -10,6 +10,9 @@ import type {
   Decision,
   DecisionRequest,
   EventReceipt,
+  OutcomeList,
+  OutcomeReport,
+  RecordedOutcome,
   ResolveResult,
 } from './types.ts'
 
@@ -61,6 +64,14 @@ export interface Client {
   reissue(thread_id: string, options?: CallOptions): Promise<Decision>
   /** Withdraws a call. The approval and the proof are void. Status 409 means that the call may have run. */
   withdraw(thread_id: string, options?: WithdrawOptions): Promise<Decision>
+  /** Records how a call ended. The same report again has no effect. */
+  report(taskId: string, report: OutcomeReport, options?: CallOptions): Promise<RecordedOutcome>
+  /** Reads the outcomes of a call. */
+  outcomes(
+    taskId: string,
+    call: { readonly action_hash: string; readonly thread_id?: string | undefined },
+    options?: CallOptions,
+  ): Promise<OutcomeList>
   /** Reads the contracts of these tools. An empty list requests all tools of this agent. */
   resolve(tools: readonly string[], options?: CallOptions): Promise<ResolveResult>
 }
@@ -73,6 +84,8 @@ const LONGEST_WAIT_SECONDS = 55
 const DECISION: Expected = { status: 200, fits: ({ status }) => typeof status === 'string' }
 const RESULT: Expected = { status: 200, fits: ({ valid }) => typeof valid === 'boolean' }
 const RECEIPT: Expected = { status: 201, fits: () => true }
+const RECORDED: Expected = { status: 201, again: 200, fits: ({ outcome }) => typeof outcome === 'string' }
+const ENDED: Expected = { status: 200, fits: ({ outcomes }) => Array.isArray(outcomes) }
 const CONTRACTS: Expected = { status: 200, fits: ({ tools }) => Array.isArray(tools) }
 
 /** @throws TypeError for options with which no call could work */
@@ -109,6 +122,10 @@ export function createClient(options: ClientOptions = {}): Client {
         body: { reason, grace_seconds },
         signal,
       }),
+    report: async (taskId, report, { signal } = {}) =>
+      call<RecordedOutcome>(RECORDED, `${task(taskId)}/outcomes`, { body: report, signal }),
+    outcomes: async (taskId, asked, { signal } = {}) =>
+      call<OutcomeList>(ENDED, `${task(taskId)}/outcomes?${queryOf({ ...asked })}`, { signal }),
     resolve: (tools, { signal } = {}) =>
       resolveAll(
         (some) =>

@@ -17,7 +17,8 @@ import { heldNotice } from './held-notice.ts'
 import { createFreshAllows, createUsedAllows, type FreshAllows } from './idempotency.ts'
 import type { Claims, GateOptions, GuardOptions, Limits } from './options.ts'
 import { checkAborted } from './retry.ts'
-import type { Decision, Json, Payload, ResolvedTool } from './types.ts'
+import { createOutcomes, type Outcomes } from './outcomes.ts'
+import type { Decision, Json, OutcomeReport, Payload, ResolvedTool } from './types.ts'
 import { toPayload } from './values.ts'
 import { giveUp } from './withdraw.ts'
 
@@ -25,6 +26,7 @@ import { giveUp } from './withdraw.ts'
 export interface Core {
   readonly client: Client
   readonly freshAllows: FreshAllows
+  readonly outcomes: Outcomes
   /** Proofs that `decision` read, by thread, for `resume`. */
   readonly proofs: Map<string, Decision>
   readonly onPending: (decision: Decision, waitMs?: number) => unknown
@@ -84,7 +86,8 @@ export function createCore(options: GateOptions): Core {
   const pageOf: Core['pageOf'] = ({ thread_id }) =>
     thread_id === undefined ? undefined : `${page}/console/#/thread/${thread_id}`
   const freshAllows = createFreshAllows(clock)
-  return { client, freshAllows, proofs: new Map(), onPending, maxWaitMs, callOf, pageOf }
+  const outcomes = createOutcomes(client)
+  return { client, freshAllows, outcomes, proofs: new Map(), onPending, maxWaitMs, callOf, pageOf }
 }
 
 /** The claims without undefined members. */
@@ -127,6 +130,10 @@ async function ended(
 ): Promise<never> {
   const error = asNotExecuted(cause)
   const thread_id = error.thread_id ?? call.at.step?.decision.thread_id
+  const { action } = call.at.step ?? {}
+  // the proof may have been redeemed
+  if (error.code === 'outcome_unknown' && action)
+    report(core, call, { hash: action.hash, thread_id }, NOT_RUN)
   const handle = WAITING.includes(error.code) ? openHandle(call, thread_id) : undefined
   withDetails(error, { thread_id, console_url: core.pageOf({ thread_id }), handle })
   const isLeft = error.code === 'still_pending' && call.signal?.aborted && graceSeconds < Infinity
@@ -150,36 +157,43 @@ function openHandle(call: Call, thread_id: string | undefined): Handle | undefin
 export function authorized(core: Core, call: Call, limits: Limits, first: First): Promise<AuthorizedCall> {
   return governed(core, call, limits, async (limited) => {
     const done = await permitted(limited, await first(limited))
-    checkAborted({ signal: limited.signal, thread_id: done.thread_id })
+    const { action, thread_id } = done
+    try {
+      checkAborted({ signal: limited.signal, thread_id })
+    } catch (error) {
+      report(core, call, { hash: action.hash, thread_id }, NOT_RUN)
+      throw error
+    }
     return done
   })
 }
 
-/**
- * Runs the tool and reports the result. The report is evidence, not permission, so a failed report does not affect the
- * result.
- */
+/** Runs the tool and reports the result. */
 export async function run<T>(
-  { pageOf }: Core,
+  core: Core,
   call: Call,
   { action, thread_id }: AuthorizedCall,
   execute: (value: never) => Promise<T> | T,
 ): Promise<T> {
   const { tool } = call
+  const about = { hash: action.hash, thread_id }
+  const began = performance.now()
+  const over = (outcome: 'executed' | 'failed'): void =>
+    report(core, call, about, { outcome, duration_ms: Math.round(performance.now() - began) })
   // checks again as the last step, because no wait may happen between this check and the call
-  checkAborted({ signal: call.signal, thread_id })
   try {
+    checkAborted({ signal: call.signal, thread_id })
     requireEqual(call.carrier, action.value, action.payload, thread_id)
   } catch (error) {
-    await report(call, thread_id, { how: 'failed', executed: false })
-    throw withDetails(error as NotExecuted, { console_url: pageOf({ thread_id }) })
+    report(core, call, about, NOT_RUN)
+    throw withDetails(error as NotExecuted, { console_url: core.pageOf({ thread_id }) })
   }
   try {
     const value = await execute(action.value as never)
-    await report(call, thread_id, { how: 'completed', executed: true })
+    over('executed')
     return value
   } catch (error) {
-    await report(call, thread_id, { how: 'failed', executed: true })
+    over('failed')
     // a nested guarded call was refused, but the outer call ran
     if (error instanceof NotExecuted)
       throw new Error(`${tool} ran, and failed: ${error.reason}`, { cause: error })
@@ -187,13 +201,20 @@ export async function run<T>(
   }
 }
 
-async function report(
-  { client, tool, taskId }: Call,
-  thread_id: string | undefined,
-  { how, executed }: { readonly how: 'completed' | 'failed'; readonly executed: boolean },
-): Promise<void> {
-  const event_summary = executed ? `${tool} ${how}` : `${tool} did not run: its arguments changed`
-  const payload = { tool_name: tool, executed, ...(thread_id === undefined ? {} : { thread_id }) }
-  const event = { event_type: `tool.execution.${how}`, event_summary, payload }
-  await client.record(taskId, event).catch(() => undefined)
+/** Reports in the background. The report is evidence, not permission, so a failed report changes no result. */
+function report(
+  { outcomes }: Core,
+  { taskId, comesAgain }: Call,
+  { hash, thread_id }: { readonly hash: string; readonly thread_id: string | undefined },
+  said: Pick<OutcomeReport, 'outcome' | 'duration_ms'>,
+): void {
+  outcomes.report(taskId, {
+    action_hash: hash,
+    ...(thread_id === undefined ? {} : { thread_id }),
+    // a call that policy allowed several times has the same hash
+    ...(comesAgain && thread_id === undefined ? { run: crypto.randomUUID() } : {}),
+    ...said,
+  })
 }
+
+const NOT_RUN = { outcome: 'not_run' } as const

@@ -13,7 +13,7 @@ export interface Gate extends Handles {
   readonly onPending: (decision: Decision) => unknown
   /**
    * Runs `execute` only when the gateway allowed the call, or reviewers approved it and its proof was redeemed. It is
-   * `propose` and `resume`, and reports how the call ended.
+   * `propose` and `resume`, and reports how the call ended, in the background.
    *
    * @param payload the arguments, by docs/javascript/values.md
    * @param execute receives the same object. Right before, its JSON is compared with the approved payload. The function
@@ -24,11 +24,13 @@ export interface Gate extends Handles {
   guard: Guard
   /**
    * Gets permission for runtimes that execute elsewhere, such as the hook of a coding agent. Resolves with the approved
-   * payload when the call may run once. At that time, the proof has been redeemed. Reports nothing.
+   * payload when the call may run once. At that time, the proof has been redeemed. Reports only a call that must not run after all.
    *
    * @throws NotExecuted under the same conditions as guard
    */
   authorize(tool: string, payload: object, options?: GuardOptions<Payload>): Promise<Payload>
+  /** Waits until the gateway has the outcomes of all calls that ended, or did not answer twice. Never fails. */
+  settled(): Promise<void>
 }
 
 /**
@@ -71,6 +73,7 @@ export function createGate(options: GateOptions = {}): Gate {
     client: core.client,
     onPending: (decision) => core.onPending(decision, core.maxWaitMs),
     guard: guard as Guard,
+    settled: () => core.outcomes.settled(),
     authorize: async (tool, payload, options = {}) =>
       (await permit(tool, payload, options)).done.action.payload,
   }

@@ -71,6 +71,7 @@ export function handlesOf(core: Core): Handles {
     },
     resume: async (value, execute, options = {}) => {
       const { call, first } = resumed(core, checkedHandle(value), options)
+      await core.outcomes.settled(call.taskId)
       const done = await authorized(core, call, options, first)
       redeemed.add(value)
       return run(core, call, done, execute)

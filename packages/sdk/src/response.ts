@@ -3,6 +3,8 @@ import { type Complaint, CountersignError, type ErrorFacts } from './errors.ts'
 /** The expected answer to a call. */
 export interface Expected {
   readonly status: number
+  /** The status for a repeated request. */
+  readonly again?: number
   readonly fits: (answer: Readonly<Record<string, unknown>>) => boolean
 }
 
@@ -22,7 +24,7 @@ const SECRET = /\bcs[krt]_[\w-]{40,}/g
  */
 export async function readAnswer<T>(response: Response, expected: Expected): Promise<T> {
   const text = await textOf(response)
-  if (response.status !== expected.status) throw refusal(response, text)
+  if (response.status !== expected.status && response.status !== expected.again) throw refusal(response, text)
   const answer = membersOf(text)
   if (answer === undefined || !expected.fits(answer)) throw unreadable(response)
   return answer as T

@@ -76,6 +76,36 @@ export interface EventReceipt {
   revision?: number
 }
 
+/** How a call ended. */
+export interface OutcomeReport {
+  action_hash: string
+  thread_id?: string
+  outcome: 'executed' | 'failed' | 'not_run'
+  duration_ms?: number
+  /** An id of what the call did, such as that of a transfer. */
+  reference?: string
+  /** Tells apart the runs of equal calls. */
+  run?: string
+}
+
+export interface RecordedOutcome {
+  task_id: string
+  action_hash: string
+  thread_id?: string
+  run: string
+  outcome: OutcomeReport['outcome']
+  duration_ms?: number
+  recorded_at: string
+  /** Number of the evidence record that allowed the call, where the gateway has an entry of it. */
+  allowed_by?: number
+}
+
+export interface OutcomeList {
+  action_hash: string
+  allowed: number
+  outcomes: RecordedOutcome[]
+}
+
 export interface ResolvedTool {
   name: string
   description: string

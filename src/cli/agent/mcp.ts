@@ -92,6 +92,7 @@ export async function mcp(args: readonly string[]): Promise<void> {
     note,
   })
   process.exitCode = await stand({ proxy, server: child, left }, program)
+  await gate.settled()
 }
 
 function note(text: string): void {

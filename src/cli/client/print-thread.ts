@@ -1,3 +1,5 @@
+import type { HeadingView } from '../../contract/heading.ts'
+import { formattedIn } from '../../domain/heading.ts'
 import { displayedDigest } from '../../domain/digest.ts'
 import type { Displayed } from '../../contract/review-requests.ts'
 import type { Precedents } from '../../contract/precedents.ts'
@@ -17,7 +19,7 @@ export function printThreadList({ threads, next_cursor, unreadable = [] }: Threa
     headline(thread),
     `  ${setIn(thread.heading.line)}`,
     `  ${setIn(thread.message)}`,
-    ...(thread.because === undefined ? [] : [`  because ${reasonText(thread.because)}`]),
+    ...(thread.because === undefined ? [] : [`  because ${reasonText(thread.because, thread.heading)}`]),
     ...raisedIn(thread),
   ])
   const more =
@@ -33,9 +35,12 @@ export function printThreadList({ threads, next_cursor, unreadable = [] }: Threa
 }
 
 /** A value that made a rule fire: `payload.to[29] jo@elsewhere.example (read as elsewhere.example, one of 30)`. */
-function reasonText({ field, value, hidden, state, read, of }: Because): string {
-  const shown = hidden === true ? '[hidden]' : (state ?? setIn(String(value)))
+function reasonText(because: Because, heading: HeadingView): string {
+  const { field, value, hidden, state, read, of } = because
+  const written = read === undefined ? formattedIn(heading, because) : undefined
+  const shown = hidden === true ? '[hidden]' : (state ?? setIn(written ?? String(value)))
   const more = [
+    ...(written === undefined ? [] : [`sent as ${String(value)}`]),
     ...(read === undefined ? [] : [`read as ${setIn(String(read))}`]),
     ...(of === undefined ? [] : [`one of ${of}`]),
   ]
@@ -76,9 +81,9 @@ function until(thread: { status: string; deadline?: string }): string {
     : ''
 }
 
-type Rejections = Precedents['rejections']
+export type Earlier = Pick<Precedents, 'rejections' | 'newer'>
 
-export function printThread(view: ThreadView, rejections: Rejections = []): string {
+export function printThread(view: ThreadView, earlier: Earlier = { rejections: [] }): string {
   const lines = [
     `${view.thread_id}   ${statusOf(view)}${rejectedBy(view)}, revision ${view.revision}${until(view)}`,
     '',
@@ -87,12 +92,13 @@ export function printThread(view: ThreadView, rejections: Rejections = []): stri
     ...sourceOf(view),
     `by ${view.agent}, task ${setIn(view.task_id)}`,
     '',
-    ...rejected(rejections),
+    ...under('Ran since', newerText(earlier)),
+    ...under('Rejected before', rejectedTexts(earlier)),
     'What policy says',
     `  risk ${view.risk} (policy alone: ${view.policy_risk})${view.reversibility === undefined ? '' : `, ${view.reversibility}`}`,
     ...view.rules.flatMap((rule) => [
       `  ${rule.mode === 'shadow' ? '(shadow) ' : ''}${rule.id}  ${rule.reason}  ${rule.file}:${rule.line}`,
-      ...(rule.because ?? []).map((one) => `    because ${reasonText(one)}`),
+      ...(rule.because ?? []).map((one) => `    because ${reasonText(one, view.heading)}`),
     ]),
     ...raisedIn(view),
     '',
@@ -159,15 +165,22 @@ function warnings(view: ThreadView): string[] {
   return ['Check these warnings', ...lines, '']
 }
 
-function rejected(rejections: Rejections): string[] {
-  if (rejections.length === 0) return []
-  const lines = rejections.map(({ reviewer, name, agent, thread_id, at, differs, comment }) => {
+export function newerText({ newer: one }: Earlier): string[] {
+  if (one === undefined) return []
+  const { field, value = '(not given)', at, agent, thread_id } = one
+  const call = field === undefined ? 'An equal newer call' : `${setIn(field)} ${setIn(value)}`
+  return [`${call} of ${agent} ran at ${at} (${thread_id})`]
+}
+
+export const rejectedTexts = ({ rejections }: Earlier): string[] =>
+  rejections.map(({ reviewer, name, agent, thread_id, at, differs, comment }) => {
     const call = differs.length === 0 ? 'an equal call' : `a call with another ${setIn(differs.join(', '))}`
     const said = comment === undefined ? '' : `: ${setIn(comment)}`
-    return `  ${name ?? reviewer} rejected ${call} of ${agent} at ${at} (${thread_id})${said}`
+    return `${name ?? reviewer} rejected ${call} of ${agent} at ${at} (${thread_id})${said}`
   })
-  return ['Rejected before', ...lines, '']
-}
+
+const under = (title: string, lines: readonly string[]): string[] =>
+  lines.length === 0 ? [] : [title, ...lines.map((line) => `  ${line}`), '']
 
 /** The channel of a vote, where it is not the console. */
 const BY: Readonly<Record<string, string>> = { key: ' by key', slack: ' in Slack' }

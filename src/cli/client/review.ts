@@ -7,6 +7,7 @@ import { API_FLAGS, reachAsReviewer } from './credentials.ts'
 import { command } from '../terminal/command.ts'
 import { usage, wholeNumber } from '../terminal/failure.ts'
 import { type Asked, parse } from '../terminal/parse.ts'
+import { sheetOf } from './print-sheet.ts'
 import { displayedBy, printThread, printThreadList } from './print-thread.ts'
 import { jsonOf } from '../terminal/visible-text.ts'
 
@@ -30,7 +31,7 @@ export const REVIEW = command({
       flags: ['status', 'tool', 'risk', 'agent', 'sort'],
       says: 'Lists threads: without --status, the waiting ones, most urgent first.',
     },
-    show: { operands: 'THREAD', says: 'Shows everything about one thread.' },
+    show: { operands: 'THREAD', flags: ['html'], says: 'Shows everything about one thread.' },
     approve: { ...VOTE, says: 'Votes for the call. For a revised thread, add --revision.' },
     reject: { ...VOTE, says: 'Votes against the call.' },
     'request-changes': {
@@ -55,6 +56,7 @@ export const REVIEW = command({
       takes: 'D',
       says: 'the digest that `show` printed: evidence then records that each part was displayed',
     },
+    html: { says: 'prints a page for paper, on which nothing is cut' },
     ...API_FLAGS,
   },
   notes: `Needs COUNTERSIGN_REVIEWER_KEY. In the folder of \`countersign dev\`, the default is the key of its reviewer.`,
@@ -73,7 +75,7 @@ export async function review(args: readonly string[]): Promise<void> {
   const { values, subcommand, operands } = parse(REVIEW, args)
   const [thread = ''] = operands
   if (subcommand === 'list') return list(reviewApi(values.url), values)
-  if (subcommand === 'show') return show(reviewApi(values.url), thread, values.json)
+  if (subcommand === 'show') return show(reviewApi(values.url), thread, values)
   const revision = values.revision === undefined ? undefined : wholeNumber(values.revision, '--revision')
   return vote(reviewApi(values.url), {
     thread,
@@ -120,12 +122,12 @@ async function pagesOf(api: Api, filters: ThreadsQuery): Promise<ThreadList> {
   }
 }
 
-async function show(api: Api, thread: string, json: boolean): Promise<void> {
+async function show(api: Api, thread: string, { json, html }: Asked<typeof REVIEW>['values']): Promise<void> {
   const params = { thread_id: thread }
   const view = await api.show_thread({ params })
   if (json) return console.log(jsonOf(view))
-  const { rejections } = await api.precedents({ params })
-  console.log(printThread(view, rejections))
+  const earlier = await api.precedents({ params })
+  console.log(html ? sheetOf(view, earlier) : printThread(view, earlier))
 }
 
 interface Vote {

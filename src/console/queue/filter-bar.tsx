@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { refine } from '../route/router.ts'
 import { RISKS, RiskMark } from '../risk/risk-mark.tsx'
 import { Field } from '../shell/field.tsx'
-import { counts } from '../session/counts.ts'
+import { neededOf } from '../session/counts.ts'
 import { type FilterName, type Filters, withFilter } from '../route/filters.ts'
 
 const ORDERS: readonly (readonly [string, string])[] = [
@@ -62,14 +62,13 @@ export function FilterBar({ filters, children }: FilterBarProps) {
 function Filtering({ filters }: { readonly filters: Filters }) {
   const set = (name: FilterName, value: string | undefined): void =>
     refineQueue(withFilter(filters, name, value))
-  const pending = counts.value?.pending
   const toggle = (name: FilterName, value: string): void =>
     set(name, filters[name] === value ? undefined : value)
   return (
     <div class="filters" role="group" aria-label="Filters">
       {RISKS.map((risk) => (
         <button key={risk} aria-pressed={filters.risk === risk} onClick={() => toggle('risk', risk)}>
-          <RiskMark risk={risk} /> <b>{pending?.[risk] ?? ''}</b>
+          <RiskMark risk={risk} /> <b>{neededOf(risk) ?? ''}</b>
         </button>
       ))}
       <button aria-pressed={filters.mine === 'true'} onClick={() => toggle('mine', 'true')}>

@@ -2,11 +2,12 @@ import type { ComponentChildren } from 'preact'
 import type { Because } from '../../contract/reasons.ts'
 import type { HeadingView } from '../../contract/heading.ts'
 import type { ThreadSummary } from '../../contract/reviewer.ts'
+import { formattedIn } from '../../domain/heading.ts'
 import { RiskShape } from '../risk/risk-mark.tsx'
 import { me } from '../session/session.ts'
 import { AgentText } from '../text/agent-text.tsx'
 import { HeadingLine } from '../text/heading-line.tsx'
-import { formattedIn, oneLine, placeName, STATES } from '../text/because-text.ts'
+import { oneLine, placeName, STATES } from '../text/because-text.ts'
 import { hasStopped } from '../time/asked.ts'
 import { Ago, Due, sinceText } from '../time/countdown.tsx'
 import { readAt } from './queue-state.ts'
@@ -71,11 +72,22 @@ function Ending({ thread }: Pick<ItemProps, 'thread'>) {
   )
 }
 
-/** The value that made the rule fire. Without one, the first value of the heading, and the reason from policy. */
-function Why({ thread: { thread_id, message, because, heading } }: Pick<ItemProps, 'thread'>) {
+/**
+ * The value in which calls that look alike differ, and the value that made the rule fire. Without one, the first value
+ * of the heading, and the reason from policy.
+ */
+function Why({ thread: { thread_id, message, because, differs, heading } }: Pick<ItemProps, 'thread'>) {
   const first = heading.segments.find(({ field }) => field !== undefined)
   return (
     <span class="why" id={`why-${thread_id}`}>
+      {differs && (
+        <>
+          <span class="field">
+            <AgentText text={placeName(differs.field)} />
+          </span>{' '}
+          <Value of={differs} heading={heading} />{' '}
+        </>
+      )}
       {because && (
         <>
           <span class="sr">because </span>

@@ -5,7 +5,7 @@ import { List, move } from '../list/list.tsx'
 import type { Filters } from '../route/filters.ts'
 import { RISKS, RiskMark } from '../risk/risk-mark.tsx'
 import { go, route } from '../route/router.ts'
-import { needsVote, waiting } from '../session/counts.ts'
+import { neededOf, waiting } from '../session/counts.ts'
 import { spoken } from '../text/because-text.ts'
 import { announce } from '../shell/announce.tsx'
 import { CALL, Heading } from '../shell/heading.tsx'
@@ -55,12 +55,16 @@ export function openRow(next: ThreadSummary): void {
 /** The live list of waiting calls. Nothing in it moves by itself. */
 export function QueuePane({ filters }: { readonly filters: Filters }) {
   const { state } = queue
-  const shown = Object.keys(filters).some((name) => name !== 'sort')
+  const names = Object.keys(filters).filter((name) => name !== 'sort')
+  const shown = names.length > 0
+  const known = names.every((name) => name === 'risk')
+    ? neededOf(RISKS.find((one) => one === filters.risk))
+    : undefined
   return (
     <section class="pane list" aria-label="Queue">
       <div class="list-head">
         <Heading quiet={openCall() !== undefined}>Queue</Heading>
-        <p class="small quiet">{needed(state.value.items, shown)}</p>
+        <p class="small quiet">{needed(state.value.items, known)}</p>
         <FilterBar filters={filters}>
           <News />
         </FilterBar>
@@ -82,10 +86,10 @@ export function QueuePane({ filters }: { readonly filters: Filters }) {
   )
 }
 
-/** The number of the badge; with filters, that of the list. */
-function needed(items: readonly ThreadSummary[], filtered: boolean): string {
+/** The number of the badge or of the filter by risk; with other filters, that of the list. */
+function needed(items: readonly ThreadSummary[], known: string | undefined): string {
   const more = queue.state.value.cursor === undefined ? '' : '+'
-  const count = (filtered ? undefined : needsVote.value) ?? `${items.filter(needsMe).length}${more}`
+  const count = known ?? `${items.filter(needsMe).length}${more}`
   return `${count} ${count === '1' ? 'needs' : 'need'} your vote`
 }
 

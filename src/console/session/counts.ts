@@ -1,5 +1,7 @@
 import { computed, signal } from '@preact/signals'
 import type { ThreadChange, ThreadCounts, ThreadList } from '../../contract/reviewer.ts'
+import type { RiskLevel } from '../../contract/agent.ts'
+import { RISKS } from '../risk/risk-mark.tsx'
 import { get } from '../wire/call.ts'
 
 export const counts = signal<ThreadCounts | undefined>(undefined)
@@ -32,18 +34,27 @@ export function countSoon(): void {
   }, TOGETHER_MS)
 }
 
-/** The calls that need this reviewer's vote, and whether there are more than the page counts. */
+/** The risks of the calls that need this reviewer's vote, by id, and the least urgent one if there are more. */
 interface Needed {
-  readonly ids: ReadonlySet<string>
-  readonly more: boolean
+  readonly risks: ReadonlyMap<string, RiskLevel>
+  readonly more: RiskLevel | undefined
 }
 
 const needed = signal<Needed | undefined>(undefined)
 
-/** The number of calls that need this reviewer's vote, for the title, the icon and the navigation. */
-export const needsVote = computed(
-  () => needed.value && `${needed.value.ids.size}${needed.value.more ? '+' : ''}`,
-)
+/**
+ * The number of calls of one risk or of all that need this reviewer's vote. The title, the icon, the navigation, the
+ * list and its filters show it. Undefined while unknown.
+ */
+export function neededOf(risk?: RiskLevel): string | undefined {
+  if (needed.value === undefined) return undefined
+  const { risks, more } = needed.value
+  const count = risk === undefined ? risks.size : [...risks.values()].filter((one) => one === risk).length
+  const open = more !== undefined && (risk === undefined || RISKS.indexOf(risk) >= RISKS.indexOf(more))
+  return open && count === 0 ? undefined : `${count}${open ? '+' : ''}`
+}
+
+export const needsVote = computed(() => neededOf())
 
 /** Changes that arrived during a load. The answer to the load may be older. */
 const meanwhile: ThreadChange[] = []
@@ -55,8 +66,8 @@ export async function loadNeeded(): Promise<void> {
   const { body } = await get<ThreadList>('review/threads?status=pending_review&mine=true&limit=100')
   loads -= 1
   if (body) {
-    const ids = new Set(body.threads.map(({ thread_id }) => thread_id))
-    needed.value = { ids, more: body.next_cursor !== undefined }
+    const risks = new Map(body.threads.map(({ thread_id, risk }) => [thread_id, risk] as const))
+    needed.value = { risks, more: body.next_cursor === undefined ? undefined : body.threads.at(-1)?.risk }
     const late = meanwhile.splice(0)
     for (const change of late) countChange(change)
   }
@@ -65,11 +76,13 @@ export async function loadNeeded(): Promise<void> {
 export function countChange(change: ThreadChange): void {
   if (loads > 0) meanwhile.push(change)
   const { thread } = change
-  if (needed.value === undefined || thread.mine === needed.value.ids.has(thread.thread_id)) return
-  const ids = new Set(needed.value.ids)
-  if (thread.mine) ids.add(thread.thread_id)
-  else ids.delete(thread.thread_id)
-  needed.value = { ...needed.value, ids }
+  if (needed.value === undefined) return
+  const risks = new Map(needed.value.risks)
+  const known = thread.mine ? risks.get(thread.thread_id) === thread.risk : !risks.has(thread.thread_id)
+  if (known) return
+  if (thread.mine) risks.set(thread.thread_id, thread.risk)
+  else risks.delete(thread.thread_id)
+  needed.value = { ...needed.value, risks }
   // of more calls than the page counts, others follow
   if (needed.value.more && !thread.mine) void loadNeeded()
 }

@@ -1,14 +1,15 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { ThreadView } from '../../contract/reviewer.ts'
+import { formattedIn } from '../../domain/heading.ts'
 import { PayloadTree } from '../payload/payload-tree.tsx'
 import type { TreeNode } from '../payload/tree.ts'
 import { usePart } from '../seen/part.tsx'
 import { AgentText } from '../text/agent-text.tsx'
 import { PartContext } from '../text/hindrance.ts'
 import { Due } from '../time/countdown.tsx'
-import { rowName, type Several, type Shown } from './several-state.ts'
-import type { Cell, Column, Table } from './table.ts'
+import type { Several, Shown } from './several-state.ts'
+import { type Cell, type Column, differenceFrom, type Table } from './table.ts'
 
 /**
  * The calls, with a column for each field that differs. Each row is a part to see. A table that is wider than its place
@@ -130,9 +131,9 @@ interface RowProps {
 function Row({ several, table, one: { view }, at }: RowProps) {
   const { thread_id: id, deadline } = view
   const name = table.names[at] ?? ''
-  const { element, hinder } = usePart<HTMLTableRowElement>([rowName(id)])
+  const { element, hinder } = usePart<HTMLTableRowElement>([several.rowName(id)])
   const chosen = several.chosen.value.some((one) => one.view.thread_id === id)
-  const seen = several.parts.seen.value.has(rowName(id))
+  const seen = several.isSeen(id)
   return (
     <PartContext.Provider value={hinder}>
       <tr
@@ -181,32 +182,40 @@ function Value({ column, row, view }: ValueProps) {
   if (cell === undefined) return null
   const { node, least, most, times, decides } = cell
   const repeated = <Repeated cell={cell} times={times} count={column.cells.length} />
-  const shown = node ? <Content node={node} /> : <i>not given</i>
+  const shown = node ? <Content node={node} column={column} row={row} view={view} /> : <i>not given</i>
   return (
     <td role="cell" data-name={column.name} class={column.numeric ? 'n' : undefined}>
       {column.numeric && repeated}
       {(least || most) && <span class="tag">{least ? 'least' : 'most'}</span>}
       {decides && !column.decides ? <mark>{shown}</mark> : shown}
-      <Formatted column={column} view={view} />
       {!column.numeric && repeated}
     </td>
   )
 }
 
-/** A value. An object keeps its structure. */
-function Content({ node }: { readonly node: TreeNode }) {
-  return node.kind === 'number' ? <b>{node.text}</b> : <PayloadTree node={node} />
-}
-
-/** The number as the heading of the call writes it, such as an amount of money. */
-function Formatted({ column, view }: { readonly column: Column; readonly view: ThreadView }) {
-  const segment = view.heading.segments.find(({ field }) => field === column.place)
-  if (!column.numeric || segment?.exact === undefined) return null
+/**
+ * A value. A number appears as the heading of the call writes it, such as an amount of money, with the exact value
+ * beside it. Long text appears as its difference from the first row, and an object keeps its structure.
+ */
+function Content({ node, column, row, view }: ValueProps & { readonly node: TreeNode }) {
+  if (node.kind === 'number') {
+    const { place: field } = column
+    const written = formattedIn(view.heading, { field, value: node.text ?? '' })
+    return (
+      <>
+        <b>{written === undefined ? node.text : <AgentText text={written} />}</b>
+        {written !== undefined && <small> {node.text}</small>}
+      </>
+    )
+  }
+  const part = row === 0 ? undefined : differenceFrom(node, column.cells[0]?.node)
+  if (part === undefined) return <PayloadTree node={node} />
   return (
-    <small>
-      {' '}
-      <AgentText text={segment.text} />
-    </small>
+    <span class="text">
+      <span class="quiet">as in the first, {part.before} characters: </span>
+      <AgentText text={part.text} />
+      {part.after > 0 && <span class="quiet"> then {part.after} as in the first</span>}
+    </span>
   )
 }
 
@@ -243,8 +252,8 @@ function Foot({ table, count, lead, tail }: FootProps) {
         {valuesOf(table).map(({ name, numeric, sum, written, different }) =>
           numeric ? (
             <td key={name} role="cell" data-name={`sum of ${name}`} class="n">
-              <b>{sum}</b>
-              {written && <small> {written[2]}</small>}
+              <b>{written?.[2] ?? sum}</b>
+              {written && <small> {sum}</small>}
             </td>
           ) : (
             <td key={name} role="cell" class="plain-cell">

@@ -1,5 +1,6 @@
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { PayloadTree } from '../payload/payload-tree.tsx'
+import { formattedIn } from '../../domain/heading.ts'
 import { Part } from '../seen/part.tsx'
 import { Panel } from '../shell/panel.tsx'
 import { AgentText } from '../text/agent-text.tsx'
@@ -101,12 +102,21 @@ function Values({ field, shown, table }: ValuesProps) {
     reasonsOf(view)
       .filter((one) => one.field === field)
       .slice(0, 1)
-      .map(({ value, state, hidden }) => (state ? STATES[state] : hidden ? 'hidden' : String(value))),
+      .map((one) =>
+        one.state
+          ? STATES[one.state]
+          : one.hidden
+            ? 'hidden'
+            : (formattedIn(view.heading, one) ?? String(one.value)),
+      ),
   )
   const column = table.columns.find(({ place }) => place === field)
   const different = [...new Set(texts)]
   const few = !column || different.length === 1
-  const sorted = column?.numeric ? different.toSorted((a, b) => Number(a) - Number(b)) : []
+  const sorted = column?.numeric
+    ? (column.written ?? different.toSorted((a, b) => Number(a) - Number(b)))
+    : []
+  const [least, most] = column?.written ?? [sorted[0], sorted.at(-1)]
   return (
     <p class="because">
       <span class="name">
@@ -119,7 +129,7 @@ function Values({ field, shown, table }: ValuesProps) {
           </mark>
         ) : sorted.length > 0 ? (
           <mark>
-            <AgentText text={`${sorted[0]} to ${sorted.at(-1)}`} />
+            <AgentText text={`${least} to ${most}`} />
           </mark>
         ) : (
           <mark>{different.length} different</mark>

@@ -10,7 +10,7 @@ import { Keys } from '../thread/confirm.tsx'
 import { COMMENT } from '../thread/deciding.ts'
 import type { Acts } from './acts.ts'
 import { CallsList } from './calls-table.tsx'
-import { callOf, rowName, type Several } from './several-state.ts'
+import { callOf, type Several } from './several-state.ts'
 import { tableOf } from './table.ts'
 
 interface BarProps {
@@ -81,7 +81,7 @@ function Ready({ several }: Pick<BarProps, 'several'>) {
   const count = chosen.value.length
   const missing = count === 0 ? [] : parts.missing.value
   const names = new Map(
-    shown.value.map(({ view }, i) => [rowName(view.thread_id), table.value.names[i] ?? '']),
+    shown.value.map(({ view }, i) => [several.rowName(view.thread_id), table.value.names[i] ?? '']),
   )
   if (missing.length > 0) {
     return (

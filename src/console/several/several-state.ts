@@ -8,7 +8,7 @@ import { createParts } from '../seen/parts.ts'
 import { becauseName, isWithin } from '../text/because-text.ts'
 import { get, type Refusal } from '../wire/call.ts'
 import type { Address } from '../wire/path.ts'
-import { type Call, type Table, tableOf } from './table.ts'
+import { type Call, hasDifferences, type Table, tableOf } from './table.ts'
 
 export type Several = ReturnType<typeof createSeveral>
 
@@ -24,17 +24,15 @@ const TOGETHER = 4
 const MOST_PAGES = 5
 const ROW = 'row '
 
-/** The name of a row as a part to see. */
-export const rowName = (id: string): string => ROW + id
-
 /** The calls that are alike, which of them the reviewer has chosen, and which were on the screen. */
 export function createSeveral(anchor: string, first?: string) {
   const { calls, shown, ...loading } = createCalls(anchor)
+  const table = computed(() => tableOf(shown.value.map(callOf)))
   return {
     shown,
     ...loading,
-    ...createChoice(shown, first),
-    table: computed(() => tableOf(shown.value.map(callOf))),
+    ...createChoice(shown, table, first),
+    table,
     /** The row on which the keys act. */
     at: signal(0),
     sending: signal(false),
@@ -100,15 +98,29 @@ async function each<T>(all: readonly T[], act: (one: T) => Promise<void>): Promi
   for (let at = 0; at < all.length; at += TOGETHER) await Promise.all(all.slice(at, at + TOGETHER).map(act))
 }
 
-/** The chosen calls, and the parts that were on the screen. Only those of chosen calls are needed. */
-function createChoice(shown: { readonly value: readonly Shown[] }, first: string | undefined) {
+/**
+ * The chosen calls, and the parts that were on the screen. Only those of chosen calls are needed, and the first row
+ * where others appear as differences from it.
+ */
+function createChoice(
+  shown: { readonly value: readonly Shown[] },
+  table: { readonly value: Table },
+  first: string | undefined,
+) {
+  const baseOf = (): string =>
+    shown.value[0] && hasDifferences(table.value) ? shown.value[0].view.thread_id : ''
+  /** The name of a row as a part to see. Another first row makes it another part. */
+  const rowName = (id: string): string => `${ROW}${id} ${baseOf()}`
   const picked = signal<ReadonlySet<string>>(new Set(first === undefined ? [] : [first]))
   const chosen = computed(() => shown.value.filter(({ view }) => picked.value.has(view.thread_id)))
   const isNeeded = (name: string): boolean =>
-    !name.startsWith(ROW) || chosen.value.some(({ view }) => rowName(view.thread_id) === name)
+    !name.startsWith(ROW) ||
+    chosen.value.some(({ view }) => [rowName(view.thread_id), rowName(baseOf())].includes(name))
   const parts = createParts(isNeeded)
-  const isSeen = (id: string): boolean => parts.seen.value.has(rowName(id))
+  const isSeen = (id: string): boolean =>
+    [id, baseOf() || id].every((one) => parts.seen.value.has(rowName(one)))
   return {
+    rowName,
     chosen,
     parts,
     isSeen,

@@ -130,6 +130,32 @@ export function sumOf(numbers: readonly number[]): string {
   return Number.isSafeInteger(Math.round(sum * 10 ** decimals)) ? sum.toFixed(decimals) : String(sum)
 }
 
+/** The least length of text that appears as its difference from the first row, and the characters around it. */
+const LONG = 200
+const AROUND = 24
+
+/** The part in which a long text differs from another, and the number of equal characters before and after it. */
+export function differenceFrom({ kind, masked, text = '' }: TreeNode, other: TreeNode | undefined) {
+  const first = other?.text ?? ''
+  if (kind !== 'text' || other?.kind !== 'text' || masked || other.masked || text.length < LONG)
+    return undefined
+  const [mine, theirs] = [Array.from(text), Array.from(first)]
+  const most = Math.min(mine.length, theirs.length)
+  let before = 0
+  while (before < most && mine[before] === theirs[before]) before++
+  let after = 0
+  while (after < most - before && mine.at(-1 - after) === theirs.at(-1 - after)) after++
+  const [start, end] = [Math.max(0, before - AROUND), Math.max(0, after - AROUND)]
+  if (start + end < mine.length / 2) return undefined
+  return { before: start, text: mine.slice(start, mine.length - end).join(''), after: end }
+}
+
+/** True when any text of the table appears as its difference from the first row. */
+export const hasDifferences = ({ columns }: Table): boolean =>
+  columns.some(({ cells: [first, ...others] }) =>
+    others.some(({ node }) => node && differenceFrom(node, first?.node) !== undefined),
+  )
+
 const LONGEST_NAME = 40
 
 /** True when each call has another short text here, so that it names the call. */

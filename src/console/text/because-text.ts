@@ -1,4 +1,3 @@
-import type { HeadingView } from '../../contract/heading.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import type { Because } from '../../contract/reasons.ts'
 import { segmentsOf } from '../../domain/hidden-characters.ts'
@@ -31,10 +30,6 @@ export const oneLine = (text: string, read?: Because['read']): string =>
   })
 
 const END = 12
-
-/** The value as the summary writes it, such as `€250.00` for 25000; undefined where it writes the exact value. */
-export const formattedIn = (heading: HeadingView, { field, value }: Because): string | undefined =>
-  heading.segments.find((one) => one.field === field && one.exact === String(value))?.text
 
 const BECAUSE = 'because '
 /** The part that holds all warnings of a call. */

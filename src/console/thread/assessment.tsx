@@ -48,7 +48,8 @@ export function Assessment({ view, revision }: AssessmentProps) {
         </details>
       )}
       <p class="digest">
-        policy <code>{revision.policy_revision.slice(0, 12)}</code>
+        policy{' '}
+        <code data-rest={revision.policy_revision.slice(12)}>{revision.policy_revision.slice(0, 12)}</code>
       </p>
     </Panel>
   )

@@ -1,7 +1,8 @@
 import type { HeadingView } from '../../contract/heading.ts'
 import type { Because } from '../../contract/reasons.ts'
+import { formattedIn } from '../../domain/heading.ts'
 import { AgentText } from '../text/agent-text.tsx'
-import { formattedIn, placeName, STATES } from '../text/because-text.ts'
+import { placeName, STATES } from '../text/because-text.ts'
 import { Marked } from '../text/marked.tsx'
 
 interface BecauseProps {

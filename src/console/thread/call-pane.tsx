@@ -17,7 +17,7 @@ import { listen } from '../wire/stream.ts'
 import { Acknowledge } from './acknowledge.tsx'
 import { ActionBar } from './action-bar.tsx'
 import { Assessment } from './assessment.tsx'
-import { Context, Rejections, toggleContext, useEarlier } from './context.tsx'
+import { Context, Newer, Rejections, toggleContext, useEarlier } from './context.tsx'
 import { CallStrip } from './call-strip.tsx'
 import { Claims } from './claims.tsx'
 import { Discussion } from './discussion.tsx'
@@ -91,6 +91,7 @@ function Content({ thread, view, revision }: ContentProps) {
       <Outcome thread={thread} view={view} />
       <div class={isLong(thread.payloadOf(revision)) ? 'body one' : 'body'}>
         <div>
+          <Newer earlier={earlier} />
           <Rejections earlier={earlier} />
           <Acknowledge thread={thread} />
           <RevisionChanges thread={thread} view={view} />
@@ -104,7 +105,7 @@ function Content({ thread, view, revision }: ContentProps) {
           <Discussion view={view} />
           <Limits limits={view.limits} />
           <EarlierCalls calls={view.earlier} />
-          <Evidence evidence={view.evidence} />
+          <Evidence view={view} />
         </div>
       </div>
     </div>

@@ -3,11 +3,12 @@ import type { ThreadView } from '../../contract/reviewer.ts'
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { me } from '../session/session.ts'
+import { Part as Seen } from '../seen/part.tsx'
 import { Panel } from '../shell/panel.tsx'
 import { AgentText } from '../text/agent-text.tsx'
 import { placeName } from '../text/because-text.ts'
 import { LongText } from '../text/long-text.tsx'
-import { Ago } from '../time/countdown.tsx'
+import { Ago, moment } from '../time/countdown.tsx'
 import { useResource } from '../wire/resource.ts'
 
 type Earlier = ReturnType<typeof useEarlier>
@@ -154,6 +155,23 @@ export function Rejections({ earlier: { body } }: { readonly earlier: Earlier })
         </Said>
       ))}
     </section>
+  )
+}
+
+/** A newer call for the same subject that ran: a part to see. */
+export function Newer({ earlier: { body } }: { readonly earlier: Earlier }) {
+  const newer = body?.newer
+  if (newer === undefined) return null
+  const { thread_id, agent, at, field, value = 'not given' } = newer
+  return (
+    <div class="note warn">
+      <Seen name="newer">
+        <a href={`#/thread/${thread_id}`}>
+          {field === undefined ? 'An equal newer call' : <AgentText text={`${placeName(field)} ${value}`} />}
+        </a>{' '}
+        of {agent} ran at {moment(at)}.
+      </Seen>
+    </div>
   )
 }
 

@@ -4,10 +4,17 @@ import { placeName } from '../text/because-text.ts'
 import { Ago } from '../time/countdown.tsx'
 import { Panel } from '../shell/panel.tsx'
 
-/** The numbers of the thread's evidence records. */
-export function Evidence({ evidence }: { readonly evidence: ThreadView['evidence'] }) {
+/** The numbers of the thread's evidence records, the head of the log, and the way to paper. */
+export function Evidence({ view: { evidence, log } }: { readonly view: ThreadView }) {
   return (
-    <Panel title="Evidence">
+    <Panel
+      title="Evidence"
+      note={
+        <button class="small" onClick={() => print()}>
+          Print
+        </button>
+      }
+    >
       <ol class="timeline">
         {evidence.map(({ number, type, at, actor, says, displayed }) => (
           <li key={number}>
@@ -19,6 +26,11 @@ export function Evidence({ evidence }: { readonly evidence: ThreadView['evidence
           </li>
         ))}
       </ol>
+      {log && (
+        <p class="digest">
+          log of {log.size} records, root <code>{log.root}</code>, <Ago at={log.at} />
+        </p>
+      )}
     </Panel>
   )
 }

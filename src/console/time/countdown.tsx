@@ -37,5 +37,5 @@ export const exact = (at: string): string => new Date(at).toLocaleString()
 export const sinceText = ({ at, asks }: NonNullable<ThreadSummary['raised']>): string =>
   `Since ${moment(at)} policy asks for ${asks}`
 
-const moment = (at: string): string =>
+export const moment = (at: string): string =>
   new Date(at).toLocaleString('en-GB', { weekday: 'short', hour: '2-digit', minute: '2-digit' })

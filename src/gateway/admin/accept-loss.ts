@@ -109,7 +109,7 @@ async function lose(
 ): Promise<void> {
   const from = (files[0]?.last ?? 0) - WIDTH + 1
   const to = files.at(-1)?.last ?? 0
-  await refuseReadable(deps, tenant, from)
+  await Promise.all(files.map(({ last }) => refuseReadable(deps, tenant, last - WIDTH + 1)))
   await transact(deps, tenant, async (): Promise<Plan<void>> => {
     const [holds, before, disclosed, tiles, erased, now] = await Promise.all([
       legalHoldsNow(deps, tenant),
@@ -159,7 +159,7 @@ async function lose(
   })
 }
 
-/** Refuses a loss of files that returned a moment ago. */
+/** Refuses a loss of a file that this gateway can read. */
 async function refuseReadable({ store }: Deps, tenant: string, from: number): Promise<void> {
   const [first] = await storeCall(() =>
     store.events(tenant, from - 1, 1).catch((error: unknown) => {
@@ -167,5 +167,5 @@ async function refuseReadable({ store }: Deps, tenant: string, from: number): Pr
       throw error
     }),
   )
-  if (first?.number === from) throw new GatewayError('not_lost', `record ${from} can be read again`)
+  if (first?.number === from) throw new GatewayError('not_lost', `record ${from} can be read`)
 }

@@ -128,8 +128,12 @@ function keep({ values, missing, masked }: Read, { field, state, value, disclose
 const unlessEmpty = (names: readonly string[]): readonly string[] | undefined =>
   names.length > 0 ? names : undefined
 
+/** Maximum length of a text that is short in JSON too, even if each character is escaped as `\u0000`. */
+const SHORT_CHARS = 340
+
 const isLong = (value: JsonValue): boolean =>
-  (typeof value === 'string' || typeof value === 'object') && canonicalJson(value).length > READ_VALUE_CHARS
+  (typeof value === 'object' || (typeof value === 'string' && value.length > SHORT_CHARS)) &&
+  canonicalJson(value).length > READ_VALUE_CHARS
 
 /** Reads the values in one pass without copies, because every decision calls this function. */
 function ruleIds({ fired }: Outcome): { rules: string[]; shadow: string[]; unknown: string[] } {

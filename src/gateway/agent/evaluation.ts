@@ -17,7 +17,7 @@ import { basisOfDecision, type Kept, keptBy } from './decision-record.ts'
 export interface Submission {
   readonly taskId: string
   readonly request: DecisionRequest
-  readonly idempotencyKey?: string
+  readonly idempotencyKey?: string | undefined
 }
 
 /** The state on which an attempt decides a call. Each attempt looks it up once. */

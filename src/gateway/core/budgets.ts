@@ -1,6 +1,6 @@
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
-import { type Budget, boundOf, BUDGET_NAMES } from '../../domain/budget.ts'
+import { type Budget, BUDGET_NAMES } from '../../domain/budget.ts'
 import type { Actor } from '../../domain/evidence.ts'
 import type { Thread, ThreadStatus } from '../../domain/thread.ts'
 import { type Guard, STORE_LIMITS, type Write } from '../../store/store.ts'
@@ -61,10 +61,12 @@ const counterOf = ({ budget, holder }: Spending): string =>
   holder === undefined ? OF_TENANT[budget] : `${PREFIX}${budget}/${holder}`
 
 export function budgetGuard(deps: Deps, spending: Spending, amount = 1): Guard {
-  const atMost = boundOf(spending.budget, deps.budgets, deps.policies.current()?.budgets)
+  const { budget } = spending
+  // a bundle may only lower the bounds of the settings
+  const atMost = Math.min(deps.budgets[budget], deps.policies.current()?.budgets[budget] ?? Infinity)
   const limit = counterOf(spending)
   const share = spending.by === undefined ? {} : { share: shareOf(limit, spending.by) }
-  return { limit, windowMs: TERMS[spending.budget].windowMs, amount, atMost, ...share }
+  return { limit, windowMs: TERMS[budget].windowMs, amount, atMost, ...share }
 }
 
 const shareOf = (limit: string, by: string): string => `${limit}/by/${by}`

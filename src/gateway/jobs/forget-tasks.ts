@@ -9,8 +9,8 @@ import { timeOf } from './publish-tiles.ts'
 
 /*
  * Deletes what a task used, and its rejected calls, when their retention ends. The removal of a record file from the
- * store plans that for the tasks in it, so that no call pays for it. Of records that are still in the store when their
- * disclosures end, such as all without tiles, that deletion plans it.
+ * store plans that for the tasks in it, so that no call pays for it. The deletion of disclosures plans it for records
+ * that are still in the store, such as all without tiles.
  */
 
 /** Time until the next look while no bundle is in force, ms. */
@@ -54,7 +54,7 @@ export async function forgetTask(deps: Deps, tenant: string, id: string): Promis
   }
 }
 
-/** The time of a record. Of one that left the store, the time of its file, which is a little later. */
+/** The time of a record, or of its file if it left the store, which is a little later. */
 async function timeOfRecord(store: Store, tenant: string, number: number): Promise<number> {
   const [file] = await filesAfter(store, tenant, number - 1, 1)
   if (file !== undefined) return file.time

@@ -69,7 +69,7 @@ export function nearlyEqual(before: Comparable, now: Comparable): string[] | und
 type Leaves = Map<string, string>
 
 /** Canonical texts of texts, numbers and the like, and of empty containers, by name. */
-function leavesOf(
+export function leavesOf(
   value: JsonValue,
   at: readonly (string | number)[],
   hidden: ReadonlySet<string>,

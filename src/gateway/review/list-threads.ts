@@ -17,6 +17,7 @@ import type { Snapshot } from '../../policy/language/snapshot.ts'
 import { hasStopped } from '../thread/asked.ts'
 import { shownHeading } from '../thread/heading.ts'
 import { threadOfMember } from '../thread/thread-indexes.ts'
+import { withDifferences } from './differences.ts'
 import { type Segment, segmentsOf } from './queue-order.ts'
 import { mayApprove, summaryOf } from './thread-summary.ts'
 import { storeCall } from '../core/transact.ts'
@@ -40,7 +41,9 @@ const MEMBER = /^(?:[^ ]{1,128} )?thr_[0-9A-HJKMNP-TV-Z]{26}$/
  */
 export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuery): Promise<ThreadList> {
   const list = await pageOf(deps, caller, query)
-  return query.status === 'pending_review' ? list : { ...list, ...(await completeness(deps, caller.tenant)) }
+  const threads = await storeCall(() => withDifferences(deps, caller, list.threads))
+  const complete = query.status === 'pending_review' ? {} : await completeness(deps, caller.tenant)
+  return { ...list, threads, ...complete }
 }
 
 async function completeness(deps: Deps, tenant: string): Promise<Pick<ThreadList, 'complete_since'>> {

@@ -12,6 +12,7 @@ import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
 import { storeCall } from '../core/transact.ts'
 import { comparable, type Comparable, decidedBefore, nearlyEqual } from './decided.ts'
+import { newerThatRan } from './newer.ts'
 import { findThread } from './obstacles.ts'
 import { nameOf } from './thread-summary.ts'
 
@@ -47,7 +48,7 @@ export async function lastApproved(deps: Deps, caller: Caller, thread_id: string
 
 /**
  * The last decisions on calls of the same tool that fired the same rules for the same first value. Also the last
- * rejections of equal and of nearly equal calls.
+ * rejections of equal and of nearly equal calls, and a newer call for the same subject that ran.
  *
  * @throws GatewayError `not_found`
  */
@@ -65,7 +66,12 @@ export async function precedents(deps: Deps, caller: Caller, thread_id: string):
       const last = votes.at(-1)
       return last === undefined ? [] : [{ thread_id: id, ...decisionOf(last, tenant) }]
     })
-    return { decisions, rejections: await rejections(deps, caller, thread, tenant) }
+    const rejected = await rejections(deps, caller, thread, tenant)
+    return {
+      decisions,
+      rejections: rejected,
+      ...defined({ newer: await newerThatRan(deps, caller, thread) }),
+    }
   })
 }
 

@@ -26,7 +26,7 @@ import { shownReason } from '../thread/reasons.ts'
 import { displayOf } from './display.ts'
 import { picturesOf, shownPayload } from './show-payload.ts'
 import { warningsIn } from './text-warnings.ts'
-import { earlierCalls, limitStates, upcomingOf } from './thread-context.ts'
+import { earlierCalls, limitStates, logHead, upcomingOf } from './thread-context.ts'
 import { nameOf, quorumOf, type Summarised, summaryOf } from './thread-summary.ts'
 import { storeCall, transact } from '../core/transact.ts'
 import { findThread, type Obstacle, obstacleFor, obstacleTo } from './obstacles.ts'
@@ -59,7 +59,7 @@ function notJudged(error: unknown): undefined {
 async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<ThreadView> {
   const snapshot = deps.policies.current()
   const tenant = snapshot?.directory.tenants.get(thread.tenant)
-  const [freezes, holds, revisions, comments, earlier, limits, evidence] = await Promise.all([
+  const [freezes, holds, revisions, comments, earlier, limits, evidence, log] = await Promise.all([
     freezesOf(deps, thread.tenant),
     legalHoldsNow(deps, thread.tenant),
     revisionsOf(deps, caller, thread),
@@ -67,6 +67,7 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
     earlierCalls(deps, snapshot, thread),
     limitStates(deps, snapshot, thread),
     evidenceOf(deps, thread),
+    logHead(deps, thread.tenant),
   ])
   const current = revisions.at(-1)
   if (current === undefined) throw new TypeError('a thread without its revision')
@@ -105,6 +106,7 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
     limits,
     upcoming: upcomingOf(thread),
     evidence,
+    ...defined({ log }),
   }
 }
 

@@ -7,6 +7,7 @@ import type { Deps } from '../core/deps.ts'
 import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
 import { toolOf } from '../thread/call-history.ts'
 import { INDEX } from '../core/indexes.ts'
+import { read } from '../core/records.ts'
 import { readableThreads } from '../thread/thread-records.ts'
 import type { Snapshot } from '../../policy/language/snapshot.ts'
 import { shownHeading } from '../thread/heading.ts'
@@ -112,6 +113,13 @@ export async function limitStates(
     return [{ ...state, used, amount: charge.amount }]
   })
   return (await Promise.all(states)).flat()
+}
+
+/** The last checkpoint of the evidence. */
+export async function logHead({ store }: Deps, tenant: string): Promise<ThreadView['log']> {
+  const [last] = await store.range(tenant, INDEX.checkpoints, { reverse: true, limit: 1 })
+  const found = last && (await read(store, tenant, 'checkpoint', last.member))
+  return found && { size: found.value.size, root: found.value.root, at: isoTime(found.value.at) }
 }
 
 export function upcomingOf(thread: Thread): ThreadView['upcoming'] {

@@ -71,16 +71,8 @@ export function nonceOf(deps: Deps): string {
  */
 export function revisionRecord(proposal: Proposal): RevisionRecord {
   const { thread_id, number, tool, payload, action_hash, claims, heading, outcome, nonce } = proposal
-  const shown = {
-    thread_id,
-    number,
-    tool,
-    payload,
-    claims,
-    heading,
-    nonce,
-    ...(action_hash === undefined ? {} : { action_hash }),
-  }
+  const payload_digest = digestOf(payload)
+  const shown = { thread_id, number, tool, payload_digest, claims, heading, nonce, action_hash }
   return {
     number,
     ...(proposal.revision_id === undefined ? {} : { revision_id: proposal.revision_id }),
@@ -88,7 +80,7 @@ export function revisionRecord(proposal: Proposal): RevisionRecord {
     nonce,
     digest: digestOf(shown as unknown as JsonValue),
     payload,
-    payload_digest: digestOf(payload),
+    payload_digest,
     ...(action_hash === undefined ? {} : { action_hash }),
     claims,
     heading,

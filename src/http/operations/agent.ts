@@ -2,7 +2,6 @@ import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { longTextErrors } from '../../contract/long-texts.ts'
 import type { FastifyRequest } from 'fastify'
 import type { Revision } from '../../contract/agent.ts'
-import { defined } from '../../contract/defined.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import type { AGENT } from '../../contract/operations/agent.ts'
 import { eventKind } from '../../domain/event.ts'
@@ -24,7 +23,7 @@ export function agentHandlers(http: HttpDeps): Handlers<typeof AGENT> {
   const { schemas } = http
   return {
     submit: async ({ gateway, caller, params, body: request, idempotencyKey, reply }) => {
-      const submission = { taskId: taskIdOf(params), request, ...defined({ idempotencyKey }) }
+      const submission = { taskId: taskIdOf(params), request, idempotencyKey }
       return received(reply, await submit(gateway, caller, submission))
     },
 

@@ -209,11 +209,19 @@ function readValue(context: TestContext, doc: Doc, bare: boolean): readonly Scal
   if (doc.value.startsWith('$$')) return [doc.value.slice(1)]
   if (doc.value.startsWith('$')) return resolveList(context, doc, doc.value.slice(1))
   if (bare && RESERVED.includes(doc.value)) return reportReserved(context.reader, doc, doc.value)
+  if (bare && STARRED.test(doc.value)) {
+    const message = `\`${doc.value}\` is compared as it is written, with its star`
+    const hint = `for any run of characters, write \`{ like: ${doc.value} }\`; for this text, \`{ is: ${doc.value} }\``
+    context.reader.report('star-as-text', doc, message, hint)
+  }
   if (!context.isField(doc.value)) return [doc.value]
   const message = `\`${doc.value}\` is the name of a field, and a test compares with fixed values only`
   const hint = `for the text itself, write \`{ matches: '^${doc.value.replaceAll(/[.$[\]()]/g, '\\$&')}$' }\``
   return context.reader.report('field-as-text', doc, message, hint) as undefined
 }
+
+/** A beginning with a star, as globs have it: `acct_*`. */
+const STARRED = /^[\w.:/@-]{2,}\*$/
 
 /** Words that are reserved in the short form of a string. */
 export const RESERVED: readonly string[] = ['missing', 'present', 'nothing']

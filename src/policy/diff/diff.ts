@@ -1,6 +1,7 @@
 import type { BundleIr, LimitIr } from '../language/rule.ts'
 import { contractNotes } from './contracts.ts'
-import { diffDirectories, type DirectoryChange } from './directories.ts'
+import type { Change } from '../check/change.ts'
+import { diffDirectories } from './directories.ts'
 import { diffHistory, type HistoryChange } from './history.ts'
 import { diffLevels, type LevelChange } from './levels.ts'
 import { diffLimits, type LimitChange } from './limits.ts'
@@ -19,7 +20,7 @@ export interface BundleDiff {
   readonly levels: readonly LevelChange[]
   readonly limits: readonly LimitChange[]
   readonly history: readonly HistoryChange[]
-  readonly directory: readonly DirectoryChange[]
+  readonly directory: readonly Change[]
 }
 
 export interface BundleName {

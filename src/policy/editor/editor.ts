@@ -46,8 +46,12 @@ function namesIn(texts: readonly BundleText[]): Pick<EditorWorld, 'lists' | 'gro
   const lists = routing && read(routing, checkRouting)?.lists
   const people = [...((directory && read(directory, checkDirectory))?.tenants.values() ?? [])]
   const groups = people.flatMap((tenant) => [...tenant.reviewers.values()].flatMap((person) => person.groups))
-  const inFiles = texts.filter(({ path }) => isListFile(path)).map(({ path }) => listNameOf(path))
-  return { lists: [...(lists?.keys() ?? []), ...inFiles].toSorted(), groups: [...new Set(groups)].toSorted() }
+  const inFiles = texts.filter(({ path }) => isListFile(path))
+  const all = [...(lists ?? []), ...inFiles.map(({ path }) => [listNameOf(path), undefined] as const)]
+  return {
+    lists: new Map(all.toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    groups: [...new Set(groups)].toSorted(),
+  }
 }
 
 function read<T>(

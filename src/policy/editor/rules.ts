@@ -1,9 +1,10 @@
+import { DURATION } from '../check/spec.ts'
 import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
 import { MAX_APPROVALS, MAX_REASON_CHARACTERS } from '../text/bounds.ts'
 import { ANY_INDEX, ANYTHING, payloadPaths, type PayloadPath } from './shapes.ts'
-import { createDefinitions, type TestSchemas } from './tests.ts'
+import { createDefinitions, type EditorLists, type TestSchemas } from './tests.ts'
 import { FACT_NAMES, factsUnder, isNeverScope } from '../language/facts.ts'
 import { entrySchema, matchSchema, missingMeansSchema } from './match.ts'
 import { embedSchema } from './payload.ts'
@@ -14,15 +15,10 @@ import { WEEKDAYS } from '../language/time.ts'
 /** The contracts and names that a rule may use. */
 export interface EditorWorld {
   readonly tools: readonly ToolContract[]
-  readonly lists: readonly string[]
+  readonly lists: EditorLists
   readonly groups: readonly string[]
 }
 
-export const DURATION: JsonObject = {
-  type: 'string',
-  pattern: '^[1-9][0-9]{0,8}[smhd]$',
-  description: 'Digits and s, m, h or d, at most 31 days.',
-}
 const ANY_TOOL = 'any tool'
 
 /** Returns the schema of rule files. For each tool, the schema has the fields, tests and payloads of the contract. */
@@ -150,7 +146,7 @@ function ruleSchema(match: JsonObject, groups: readonly string[]): JsonObject {
       unless: { allOf: [match], description: 'The rule means `when AND NOT unless`.' },
       unknown: {
         const: 'review',
-        description: 'Of a reject rule: reviewers decide when the rule cannot be checked.',
+        description: 'For a reject rule: reviewers decide when the rule cannot be checked.',
       },
       risk: { ...RISK, description: 'Raises the risk of the call when the rule fires.' },
       reviewers: {

@@ -8,28 +8,15 @@ import { MAX_APPROVALS, MAX_COMMENT_CHARACTERS, MAX_COMMENTS } from '../text/bou
 import { PROOFS } from '../language/proof.ts'
 import { REVERSIBILITIES } from '../language/reversibility.ts'
 import { DISCLOSE, WORDS_KEPT } from '../language/disclose.ts'
-import { DURATION } from './rules.ts'
+import { AGENT_KEYS, REVIEWER_KEYS } from '../check/directory-keys.ts'
+import { closed, DURATION, list, name, schemaOf, text } from '../check/spec.ts'
 import { SCHEMA_FORMATS } from '../schema/formats.ts'
 import { SCHEMA_KEYWORDS, type KeywordKind } from '../schema/check.ts'
-import { PERSON_NAME, TENANT_NAME, TOOL_GLOB, TOOL_NAME, WORD, type NamePattern } from '../yaml/shape.ts'
+import { PERSON_NAME, TENANT_NAME, TOOL_NAME, WORD, type NamePattern } from '../yaml/shape.ts'
 
 /** The schemas of files that do not depend on contracts. */
 
 const DRAFT = 'http://json-schema.org/draft-07/schema#'
-const text = (description: string): JsonObject => ({ type: 'string', minLength: 1, description })
-const name = ({ pattern, hint }: NamePattern): JsonObject => ({
-  type: 'string',
-  pattern: pattern.source,
-  description: hint,
-})
-const list = (items: JsonObject): JsonObject => ({ type: 'array', items })
-const closed = (required: readonly string[], properties: JsonObject): JsonObject => ({
-  type: 'object',
-  additionalProperties: false,
-  required,
-  properties,
-})
-
 export function toolSchema(): JsonObject {
   return {
     $schema: DRAFT,
@@ -209,29 +196,14 @@ function levelSchema(groups: readonly string[]): JsonObject {
 }
 
 export function directorySchema(): JsonObject {
-  const agent = closed(['owners'], {
-    owners: { ...list(name(PERSON_NAME)), minItems: 1, description: 'Reviewers who answer for the agent.' },
-    tools: { ...list(name(TOOL_GLOB)), description: 'The tools that it may use; all tools by default.' },
-    signed_approvals: { type: 'boolean' },
-    token_ttl: DURATION,
-    prevent_self_review: { type: 'boolean', description: 'Keeps owners from voting; true by default.' },
-    rate: { type: 'string', pattern: '^[1-9]\\d{0,6}/[smh]$', description: 'Calls per s, m or h.' },
-  })
-  const reviewer = closed(['groups'], {
-    name: text('As people know them.'),
-    email: text('The mail address, which single sign-on matches.'),
-    subject: text('The id of the person at the identity provider (`sub`); then nothing else is matched.'),
-    groups: list(name(WORD)),
-    roles: list({ enum: ['admin'] }),
-  })
   const entries = (pattern: NamePattern, of: JsonObject): JsonObject => ({
     type: 'object',
     propertyNames: { pattern: pattern.pattern.source },
     additionalProperties: of,
   })
   const tenant = closed([], {
-    agents: entries(PERSON_NAME, agent),
-    reviewers: entries(PERSON_NAME, reviewer),
+    agents: entries(PERSON_NAME, schemaOf(AGENT_KEYS)),
+    reviewers: entries(PERSON_NAME, schemaOf(REVIEWER_KEYS)),
   })
   return {
     $schema: DRAFT,

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import type { Scalar } from '../language/compiled-test.ts'
 import { ANYTHING, TEXT, type Shape } from './shapes.ts'
 import { OPERATORS, WRITTEN_NAMES, type Of, type OperatorName } from '../language/operators.ts'
 
@@ -28,10 +29,12 @@ export function createDefinitions(): Definitions {
   }
 }
 
+/** The lists of the bundle, in order of their names. The values of a list in a file of its own are not read. */
+export type EditorLists = ReadonlyMap<string, readonly Scalar[] | undefined>
+
 export interface TestSchemas {
   readonly definitions: Definitions
-  /** The names of the bundle's lists. */
-  readonly lists: readonly string[]
+  readonly lists: EditorLists
   /** Returns the schema of a match about an entry of a list. */
   entryMatch(schemas: TestSchemas, entry: Shape): JsonObject
 }
@@ -53,12 +56,12 @@ function testOf(schemas: TestSchemas, shape: Shape, more: JsonObject): JsonObjec
     const types = isScalar(shape) ? ['array', 'object'] : ['object']
     return { anyOf: [literal(schemas, shape, true), { ...rest, type: types }] }
   }
-  const words = reserved(schemas, true)
+  const words = reserved(schemas, shape, true)
   return {
     ...rest,
     type: typesOf(shape),
     examples: words,
-    ...(has(shape, 'text') ? unknownList(schemas) : only(words)),
+    ...(has(shape, 'text') ? unknownList(schemas, shape) : only(words)),
   }
 }
 
@@ -78,16 +81,28 @@ function signature(shape: Shape): string {
 const has = (shape: Shape, kind: Shape['kinds'][number]): boolean => shape.kinds.includes(kind)
 
 /** Returns the strings that are not literal values: list names, and the reserved words of the short form. */
-function reserved({ lists }: TestSchemas, bare: boolean): readonly string[] {
-  return [...(bare ? ['missing', 'present'] : []), ...lists.map((name) => `$${name}`)]
+function reserved(schemas: TestSchemas, shape: Shape, bare: boolean): readonly string[] {
+  const names = listsFor(schemas, shape).map((name) => `$${name}`)
+  return [...(bare ? ['missing', 'present'] : []), ...names]
+}
+
+/** Returns the names of the lists that the field can equal: every value fits. */
+function listsFor({ lists }: TestSchemas, shape: Shape): readonly string[] {
+  const kinds = { string: 'text', number: 'number', boolean: 'boolean' } as const
+  const isPossible = (value: Scalar): boolean =>
+    shape.values?.includes(value) ?? has(shape, kinds[typeof value as keyof typeof kinds])
+  return [...lists].flatMap(([name, values]) =>
+    (values?.every(isPossible) ?? has(shape, 'text')) ? [name] : [],
+  )
 }
 
 function literal(schemas: TestSchemas, shape: Shape, bare: boolean): JsonObject {
-  const words = reserved(schemas, bare)
+  const words = reserved(schemas, shape, bare)
   if (shape.values) return { enum: [...shape.values.map(escaped), ...words] }
   const types = typesOf(shape).filter((type) => type !== 'object' && type !== 'array')
-  if (has(shape, 'text')) return { type: types, ...unknownList(schemas) }
-  if (words.length === 0) return { type: types.filter((type) => type !== 'string') }
+  if (has(shape, 'text')) return { type: types, ...unknownList(schemas, shape) }
+  const others = types.filter((type) => type !== 'string')
+  if (words.length === 0) return others.length > 0 ? { type: others } : { not: {} }
   return { type: types, examples: words, ...only(words) }
 }
 
@@ -101,9 +116,9 @@ function escaped(value: string | number | boolean): JsonValue {
   return typeof value === 'string' && value.startsWith('$') ? `$${value}` : value
 }
 
-/** Returns a schema that refuses unknown list names (`$list`). */
-function unknownList({ lists }: TestSchemas): JsonObject {
-  const names = lists.map((name) => `${name.replaceAll('.', '\\.')}$`)
+/** Returns a schema that refuses unknown list names (`$list`), and lists that never fit. */
+function unknownList(schemas: TestSchemas, shape: Shape): JsonObject {
+  const names = listsFor(schemas, shape).map((name) => `${name.replaceAll('.', '\\.')}$`)
   return { pattern: `^(?!\\$)|^\\$(?:${['\\$', ...names].join('|')})` }
 }
 

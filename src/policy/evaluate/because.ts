@@ -92,8 +92,8 @@ function* ofCondition(node: ConditionNode, truth: Truth, facts: Facts): Generato
 }
 
 /**
- * The items with this truth. Of those that hold, an exception that did not apply is first. Of those that fail, the one
- * whose tests held longest is first, because the call came closest to it.
+ * The items with this truth. An exception that did not apply comes before other items that hold. Items that fail are
+ * ordered by how many of their tests held, because the call came closest to the first.
  */
 function decidingIn(items: readonly ConditionNode[], truth: Truth, facts: Facts): readonly ConditionNode[] {
   const held = (node: ConditionNode): number =>

@@ -1,5 +1,6 @@
 import { BUDGET_NAMES } from '../../domain/budget.ts'
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
+import { AGENT_KEYS, REVIEWER_KEYS } from '../check/directory-keys.ts'
 import { factsUnder } from '../language/facts.ts'
 import { RETENTION_KINDS } from '../language/retention.ts'
 
@@ -59,8 +60,8 @@ const ROUTING: KeyOrder = {
   },
 }
 
-const AGENT: KeyOrder = { keys: keys('owners tools signed_approvals token_ttl prevent_self_review rate') }
-const REVIEWER: KeyOrder = { keys: keys('name email subject groups roles') }
+const AGENT: KeyOrder = { keys: Object.keys(AGENT_KEYS) }
+const REVIEWER: KeyOrder = { keys: Object.keys(REVIEWER_KEYS) }
 const TENANT: KeyOrder = {
   keys: keys('agents reviewers'),
   inside: {

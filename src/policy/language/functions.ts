@@ -17,7 +17,7 @@ import {
   type ListFunction,
 } from './function-names.ts'
 import type { Clause } from './sql/clauses.ts'
-import { readShell } from './shell/read.ts'
+import { readShell, type ShellCommand } from './shell/read.ts'
 import { readSql } from './sql/read.ts'
 
 /**
@@ -141,8 +141,11 @@ function readShellOnce(line: string): Result {
 }
 
 /** Returns a result of a function as people read it. */
-export const resultText = (result: JsonValue): JsonValue =>
-  isObject(result) && typeof result['text'] === 'string' ? result['text'] : result
+export function resultText(result: JsonValue): JsonValue {
+  if (!isObject(result) || typeof result['text'] !== 'string') return result
+  const { text, reads, writes } = result as unknown as ShellCommand
+  return [text, ...reads.map((file) => `< ${file}`), ...writes.map((file) => `> ${file}`)].join(' ')
+}
 
 const HOSTLESS = ['nowhere', 'https://user@example.com/', 'http://user@example.com/']
 

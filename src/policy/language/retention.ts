@@ -1,13 +1,13 @@
 const DAY_MS = 24 * 3_600_000
 
 export interface RetentionRow {
-  /** Of routing.yaml without the key, ms. */
+  /** The time without the key, ms. */
   readonly default: number
   /** ms. */
   readonly least: number
-  /** What stays. */
+  /** The subject and verb of the finding. */
   readonly stays: string
-  /** Why not shorter. */
+  /** The reason of the least time. */
   readonly why?: string
 }
 

@@ -68,6 +68,7 @@ export const DIAGNOSTIC_CODES = {
   'literal-range': 'error',
   'literal-form': 'error',
   'field-as-text': 'error',
+  'star-as-text': 'warning',
   'entry-by-index': 'error',
   'missing-means-type': 'error',
   'missing-means-unused': 'warning',

@@ -95,7 +95,6 @@ export class Game {
       ...Array<() => Promise<void>>(3).fill(() => this.#validate()),
       ...Array<() => Promise<void>>(4).fill(() => this.#revise()),
       () => this.#withdraw(),
-      () => this.#end(),
       ...Array<() => Promise<void>>(this.#seats.length > 1 ? 6 : 1).fill(() => this.#together()),
       ...Array<() => Promise<void>>(2).fill(() => this.#pass()),
       () => this.#seldom(),
@@ -216,7 +215,9 @@ export class Game {
   async #validate(): Promise<void> {
     if (this.#dice.once(4)) return this.#reissue()
     const minted = this.#dice.once(4) ? this.#pick(this.#tokens) : this.#tokens.at(-1)
-    if (minted !== undefined) await this.#play(this.#aRedemption(minted))
+    if (minted === undefined) return
+    await this.#play(this.#aRedemption(minted))
+    await this.#end(minted)
   }
 
   #aRedemption(minted: Minted): Move {
@@ -292,15 +293,16 @@ export class Game {
     if (this.#dice.once(2)) await this.#play(look(owner, { thread }))
   }
 
-  /** Reports outcomes, mostly of calls that may have run. */
-  async #end(): Promise<void> {
-    const used = [...this.#model().threads].filter(([, one]) => one.redeemed && one.v2)
-    const thread = this.#dice.once(6) || used.length === 0 ? this.#thread() : this.#pick(used)[0]
-    const { agent: owner = 'bot', task = 'none', hash } = this.#model().threads.get(thread) ?? {}
-    const agent = this.#dice.once(8) ? this.#pick(Object.keys(AGENTS)) : owner
-    const end = { agent, task, thread, hash: hash ?? this.#pick(HASHES) }
-    for (let i = this.#dice.below(3); i >= 0; i--)
-      await this.#play(ending({ ...end, outcome: this.#pick(['executed', 'failed'] as const) }))
+  /** Reports how a call ended: twice, and then differently. It draws nothing, so that the rest of the game stays. */
+  async #end({ thread }: Minted): Promise<void> {
+    const { agent, task, hash } = this.#model().threads.get(thread) ?? {}
+    const [seat] = this.#seats
+    if (agent === undefined || task === undefined || hash === undefined || seat === undefined) return
+    const end = { agent, task, thread, hash, outcome: 'executed' } as const
+    for (const one of [{ ...end, hash: 'c'.repeat(64) }, end, end, { ...end, outcome: 'failed' } as const]) {
+      const move = ending(one)
+      this.#explain([{ move, seat, answer: await move.ask(seat) }])
+    }
   }
 
   /** Asks for new tokens, mostly of calls whose token was handed out, and sometimes above the limit. */

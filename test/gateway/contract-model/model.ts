@@ -290,7 +290,8 @@ export class ContractModel {
     const isNew = thread.ended === undefined
     thread.ended ??= outcome
     if (thread.ended !== outcome) return refused(409, 'outcome_recorded')
-    return { http: isNew ? 201 : 200, thread_id: id, action_hash: hash }
+    const repeats = isNew ? {} : { replayed: true }
+    return { http: isNew ? 201 : 200, thread_id: id, action_hash: hash, ...repeats }
   }
 
   #obstacle(thread: Thread, who: string): string | undefined {

@@ -87,6 +87,41 @@ describe('GET threads/{id}/precedents', () => {
   })
 })
 
+describe('the newer call in GET threads/{id}/precedents', () => {
+  const newerOf = async (thread: string, by: Reviewer = ann) =>
+    (await by.call<Precedents>('GET', `threads/${thread}/precedents`)).body.newer
+  const deploy = (version: string, service = 'web') => ({ tool_name: 'hold', payload: { service, version } })
+
+  it('200 with the value in which it differs, once it ran, and none for another subject', async () => {
+    const old = await held(bot, deploy('1.4.0'))
+    const other = await held(bot, deploy('1.4.0', 'api'))
+    world.clock.advance(MINUTE)
+    const { token, thread, task, payload } = await approved(bot, ann, deploy('1.4.1'))
+    expect(await newerOf(old.thread)).toBeUndefined()
+    const proof = { task_id: task, request_payload: payload, signature: token }
+    expect((await bot.validate(proof)).body).toMatchObject({ valid: true })
+    const wanted = { thread_id: thread, agent: 'bot', field: 'payload.version', value: '1.4.1' }
+    expect(await newerOf(old.thread)).toMatchObject(wanted)
+    for (const one of [other.thread, thread]) expect(await newerOf(one)).toBeUndefined()
+  })
+})
+
+describe('calls that look alike in GET threads', () => {
+  it('200 with the place and the value in which they differ, from shortly before the difference', async () => {
+    const calls = []
+    for (const end of ['first', 'second']) {
+      const payload = { to: 'db', note: `${'same '.repeat(20)}${end}` }
+      calls.push(await held(bot, { tool_name: 'hold', payload }, 'alike'))
+    }
+    const { threads } = (await ann.list({ status: 'pending_review', task_id: 'alike' })).body
+    const differs = calls.map(({ thread }) => threads.find((one) => one.thread_id === thread)?.differs)
+    expect(differs).toEqual([
+      { field: 'payload.note', value: '…e same same first' },
+      { field: 'payload.note', value: '…e same same second' },
+    ])
+  })
+})
+
 describe('rejections in GET threads/{id}/precedents', () => {
   const rejectionsOf = async (thread: string, by: Reviewer = ann) =>
     (await by.call<Precedents>('GET', `threads/${thread}/precedents`)).body.rejections

@@ -313,6 +313,14 @@ describe('the child process', () => {
     ])
   })
 
+  it.skipIf(process.platform !== 'linux')('may wait longer than it may work', async () => {
+    const childUrl = script(`process.on('message', () => 0); setTimeout(() => process.exit(3), 2_500)`)
+    const started = startBundleChild(dirWith(bundle()), { url: childUrl })
+    const result = await loadBundleInChild(dirWith(bundle()), { started, timeoutMs: 1_500 })
+    expect(codes(result)).toEqual(['. load-crashed'])
+    expect(await started.ended).toBe('exit code 3')
+  })
+
   it('is killed when the caller no longer waits, and no other child starts', async () => {
     const closing = new AbortController()
     const { signal } = closing

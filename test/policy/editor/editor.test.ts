@@ -9,7 +9,7 @@ import { readBundle } from '../../../src/policy/bundle/directory.ts'
 import { editorSchemas, type EditorSchemas } from '../../../src/policy/editor/editor.ts'
 import { rounds } from '../../runs.ts'
 import { languageBundles } from '../random-language.ts'
-import { bundle, CONTRACT, diagnose } from '../support.ts'
+import { bundle, CONTRACT, diagnose, ROUTING } from '../support.ts'
 
 /** The schemas as the YAML language server uses them: what it underlines and what it completes. */
 const { getLanguageService, TextDocument } = createRequire(import.meta.url)(
@@ -114,6 +114,8 @@ describe('the schemas of the starter policies', () => {
     expect(tests).not.toContain('starts_with')
     const values = await editor.complete('rules/a.yaml', `${head}      payload.currency: |\n`)
     expect(values).toEqual(expect.arrayContaining(['eur', 'missing']))
+    // no list has currencies only
+    expect(values.filter((value) => value.startsWith('$'))).toEqual([])
   })
 })
 
@@ -157,6 +159,7 @@ describe('a rule file', () => {
       '  properties:\n',
       '  properties:\n    lines: { type: array, items: { type: object, additionalProperties: false, properties: { price: { type: number } } } }\n    kind: { enum: [card, cash] }\n',
     ),
+    'routing.yaml': `${ROUTING}  means: [card, cash]\n  sizes: [1, 2]\n`,
     'tools/open.yaml':
       'tool: open\ndescription: d\nrisk: low\ninput_schema: { type: object, properties: { known: { type: integer } } }\n',
   })
@@ -172,6 +175,8 @@ describe('a rule file', () => {
     'payload.amount: { not: { over: 5 } }',
     'payload.note: { starts_with: [a, b] }',
     'payload.note: $our_domains',
+    'payload.kind: $means',
+    'payload.amount: $sizes',
     'payload.note: $$dollar',
     'domain(payload.email): $our_domains',
     'domain(payload.to): { every: $our_domains }',
@@ -214,6 +219,8 @@ describe('a rule file', () => {
     ['payload.amount: { ovr: 5 }', 'ovr'],
     ['payload.amount: { over: x }', 'number'],
     ['payload.amount: {}', 'fewer properties'],
+    ['payload.kind: $our_domains', 'not accepted'],
+    ['payload.note: $sizes', 'does not match the pattern'],
     ['payload.note: $our_domain', 'does not match the pattern'],
     ['payload.note: { over: 5 }', 'over'],
     ['payload.kind: cheque', 'card'],

@@ -206,9 +206,9 @@ it('explains the command of a line that decided', async () => {
   const snapshot = await snapshotOf(
     bundle({ 'rules/pay.yaml': rules(`  - ${JSON.stringify({ id: 'a', reject: 'R.', when })}\n`) }),
   )
-  const text = printExplanation(await snapshot.explain(call({ note: 'ls | rm -r x' })))
-  expect(text).toContain('("ls | rm -r x" gives [ls, rm -r x])')
-  expect(text).toContain('payload.note gives "rm -r x"\n')
+  const text = printExplanation(await snapshot.explain(call({ note: 'ls | rm -r x > y' })))
+  expect(text).toContain('("ls | rm -r x > y" gives [ls, rm -r x > y])')
+  expect(text).toContain('payload.note gives "rm -r x > y"\n')
 })
 
 async function bundleWith(when: JsonValue): Promise<Bundle> {

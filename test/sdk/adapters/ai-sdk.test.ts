@@ -164,8 +164,8 @@ describe('AI SDK: a tool', () => {
     open().ran.push('ended')
   }
   const events = async (act: () => Promise<unknown>) =>
-    (await open().world.evidenceOf(act)).map(
-      ({ record, disclosures }) => disclosures?.members['event_type'] ?? record.type,
+    (await open().world.evidenceOf(() => act().then(() => open().gate.settled()))).map(
+      ({ record }) => record.details?.['outcome'] ?? record.type,
     )
 
   it('still streams a tool that streams, and reports it when the stream ends', async () => {
@@ -176,7 +176,7 @@ describe('AI SDK: a tool', () => {
         [false, 'two'],
       ])
     })
-    expect(told).toEqual(['decision.allowed', 'tool.execution.completed'])
+    expect(told).toEqual(['decision.allowed', 'executed'])
   })
 
   it('gives only the last part of a stream that execute returns without being a generator function', async () => {
@@ -205,7 +205,7 @@ describe('AI SDK: a tool', () => {
       })
       expect(found).toEqual([[true, 'one'], 'Error: broken pipe'])
     })
-    expect(told.at(-1)).toBe('tool.execution.failed')
+    expect(told.at(-1)).toBe('failed')
   })
 
   it("closes the tool's stream and reports it when the reader stops early", async () => {
@@ -224,7 +224,7 @@ describe('AI SDK: a tool', () => {
       for await (const part of stream) if (part === 'more') break
       expect(closed).toBe(true)
     })
-    expect(told.at(-1)).toBe('tool.execution.completed')
+    expect(told.at(-1)).toBe('executed')
   })
 
   it("asks the gateway after the AI SDK's own approval is given", async () => {

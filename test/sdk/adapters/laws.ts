@@ -100,8 +100,10 @@ export function recording({ ran }: Bench, schema: z.ZodType = ANYTHING): Tool {
   }
 }
 
-const reported = async ({ world }: Bench, act: () => Promise<unknown>): Promise<unknown[]> =>
-  (await world.evidenceOf(act)).flatMap(({ disclosures }) => disclosures?.members['event_type'] ?? [])
+const reported = async ({ world, gate }: Bench, act: () => Promise<unknown>): Promise<unknown[]> => {
+  const settled = (): Promise<void> => act().then(() => gate.settled())
+  return (await world.evidenceOf(settled)).flatMap(({ record }) => record.details?.['outcome'] ?? [])
+}
 
 export function adapterLaws(framework: string, { start, settle, force, missing = {} }: Driver): void {
   const open = openBench()
@@ -131,7 +133,7 @@ export function adapterLaws(framework: string, { start, settle, force, missing =
         const turn = await start(agent(), [{ tool: 't', input: { deep: [1] }, id: 'a1' }])
         expect(turn).toEqual({ read: ['ran'], saved: undefined })
       })
-      expect([events, open().ran]).toEqual([['tool.execution.completed'], [{ deep: [1] }]])
+      expect([events, open().ran]).toEqual([['executed'], [{ deep: [1] }]])
     })
 
     it('does not run if policy rejects it, or the gateway does not know its tool; the model reads why', async () => {

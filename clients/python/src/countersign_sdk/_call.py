@@ -173,6 +173,7 @@ class AuthorizedCall:
     task_id: str
     payload: JsonObject
     thread_id: str | None
+    action_hash: str
 
 
 class NotStarted(Exception):

@@ -59,7 +59,7 @@ def permitted(core: Core, progress: Progress, decision: JsonObject) -> Steps[Aut
         yield from _redeemed(core, progress, decision)
     progress.phase = "permitted"
     proposal = progress.proposal
-    return AuthorizedCall(proposal.tool, proposal.task_id, proposal.payload, progress.thread_id)
+    return AuthorizedCall(proposal.tool, proposal.task_id, proposal.payload, progress.thread_id, proposal.action_hash)
 
 
 def _decided_by_people(core: Core, progress: Progress, decision: JsonObject, options: Options) -> Steps[JsonObject]:

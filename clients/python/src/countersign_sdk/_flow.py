@@ -7,7 +7,7 @@ import logging
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from ._call import AuthorizedCall, Core, NotStarted, Options, Progress, Proposal, check_options, proposal_from
 from ._contract_of import contract_of
@@ -16,7 +16,7 @@ from ._differences import differences
 from ._json import Json, JsonObject
 from ._propose import check_echo, checked, proposed, submitted
 from ._steps import Background, Invoke, Patience, Steps, attempt, quietly
-from ._wire import Request, recording, resolution, withdrawal
+from ._wire import Request, outcome_of, resolution, withdrawal
 from .errors import ChangesRequested, ContractsDiffer, GatewayUnavailable, NotExecuted, StillPending
 from .handle import Handle, payload_of, sized
 from .tracing import span
@@ -236,6 +236,7 @@ def withdrawn(thread_id: str, reason: str | None, patience: Patience, grace: int
 
 def executed(core: Core, call: AuthorizedCall, run: Callable[[Any], object]) -> Steps[object]:
     """Runs the call once, reports its outcome, and re-raises errors of the tool."""
+    began = core.clock.now()
     try:
         with span("countersign.run", call, call.thread_id, current=True):
             result: object = yield Invoke(run, (call.payload,), is_tool=True)
@@ -244,32 +245,24 @@ def executed(core: Core, call: AuthorizedCall, run: Callable[[Any], object]) -> 
         raise core.with_place(refusal.error, call.thread_id) from refusal.error.__cause__
     except BaseException as error:
         if not isinstance(error, GeneratorExit):
-            yield from reported(core, call, "failed", f"{call.tool} failed: {type(error).__name__}")
+            yield from reported(core, call, "failed", began)
         if isinstance(error, NotExecuted):
             # the error of a nested guarded call; this call ran
             raise RuntimeError(f"{call.tool} ran, and failed: {error}") from error
         raise
-    yield from reported(core, call, "completed", f"{call.tool} completed")
+    yield from reported(core, call, "executed", began)
     return result
 
 
-def reported(core: Core, call: AuthorizedCall, outcome: str, summary: str) -> Steps[None]:
+Outcome: TypeAlias = Literal["executed", "failed", "not_run"]
+
+
+def reported(core: Core, call: AuthorizedCall, outcome: Outcome, began: float | None = None) -> Steps[None]:
     """Reports an outcome as evidence. Logs a failed report, which leaves the result unchanged."""
-    request = _outcome(call, outcome, summary)
+    lasted = None if began is None else round((core.clock.now() - began) * 1_000)
+    request = outcome_of(call.task_id, call.action_hash, call.thread_id, outcome, lasted)
     what = f"the report of {call.tool} (task {call.task_id}, thread {call.thread_id})"
     yield from _insist(core, lambda patience: attempt(request, patience), what)
-
-
-def _outcome(call: AuthorizedCall, outcome: str, summary: str, ran: bool = True) -> Request:
-    payload: JsonObject = {"tool_name": call.tool, "executed": ran}
-    if call.thread_id is not None:
-        payload["thread_id"] = call.thread_id
-    event: JsonObject = {
-        "event_type": f"tool.execution.{outcome}",
-        "event_summary": summary,
-        "payload": payload,
-    }
-    return recording(call.task_id, event)
 
 
 def _insist(core: Core, steps: Callable[[Patience], Steps[object]], what: str) -> Steps[None]:
@@ -373,8 +366,7 @@ def _taken_back(progress: Progress, patience: Patience, keeps: bool) -> Steps[No
 
 def _unused(progress: Progress) -> Request:
     proposal = progress.proposal
-    call = AuthorizedCall(proposal.tool, proposal.task_id, proposal.payload, progress.thread_id)
-    return _outcome(call, "failed", f"{proposal.tool} did not run: the caller gave up", ran=False)
+    return outcome_of(proposal.task_id, proposal.action_hash, progress.thread_id, "not_run")
 
 
 def _report_unused(core: Core, progress: Progress) -> Steps[None]:
@@ -394,10 +386,5 @@ def withdrawn_handle(core: Core, handle: Handle, reason: str | None) -> Steps[bo
 
 
 def reported_call(core: Core, call: AuthorizedCall, error: BaseException | None) -> Steps[None]:
-    if error is None:
-        yield from reported(core, call, "completed", f"{call.tool} completed")
-    elif isinstance(error, NotExecuted):
-        request = _outcome(call, "failed", f"{call.tool} did not run: {error.code}", ran=False)
-        yield from _insist(core, lambda patience: attempt(request, patience), f"the report of {call.tool}")
-    else:
-        yield from reported(core, call, "failed", f"{call.tool} failed: {type(error).__name__}")
+    outcome: Outcome = "executed" if error is None else "not_run" if isinstance(error, NotExecuted) else "failed"
+    yield from reported(core, call, outcome)

@@ -149,7 +149,7 @@ def test_allowed(world: World) -> None:
     turn = world.finish([[Call("allowed", {"n": 1})]])
     assert world.where.ran() == [{"tool": "allowed", "n": 1}]
     assert "allowed ran with" in turn.told["call_1"]
-    assert world.reviewer.outcomes() == [("demo.allowed", "completed")]
+    assert world.reviewer.outcomes() == [("demo.allowed", "executed")]
 
 
 def test_rejected(world: World) -> None:
@@ -165,7 +165,7 @@ def test_approved(world: World) -> None:
     assert "held ran with" in turn.told["call_1"]
     world.reviewer.assert_held("demo.held")
     world.reviewer.assert_redeemed("demo.held")
-    assert world.reviewer.outcomes() == [("demo.held", "completed")]
+    assert world.reviewer.outcomes() == [("demo.held", "executed")]
 
 
 def test_refused(world: World) -> None:

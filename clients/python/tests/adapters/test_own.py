@@ -63,7 +63,7 @@ def test_the_gateway_hears_when_another_hook_refuses_an_approved_call(where: Whe
     hooks = {"PreToolUse": [HookMatcher(hooks=[deny])]}
     assert asyncio.run(driver._play(script, kept, resume=kept["session"], hooks=hooks)).ended
     assert where.ran() == []
-    assert reviewer.outcomes() == [("demo.held", "not run")]
+    assert reviewer.outcomes() == [("demo.held", "not_run")]
 
 
 @pytest.mark.skipif(NAME != "crewai", reason="CrewAI waits inside the tool")
@@ -331,4 +331,4 @@ def test_a_check_that_refuses_before_the_start_reports_no_run() -> None:
     gateway.change = lambda route, *_: objects.update(n=2) if route == "validate" else None
     with pytest.raises(ArgumentsChanged):
         gateway.gate().guard("pay", {"n": 1}, ApprovedRun(objects, lambda _: pytest.fail("it ran")))
-    assert gateway.outcomes() == [("failed", False)]
+    assert gateway.outcomes() == ["not_run"]

@@ -255,7 +255,7 @@ function end(): End {
   return { reached, reach, fail }
 }
 
-/** Relays the stream. The end of the stream ends the call, and is reported to the gateway before the reader sees it. */
+/** Relays the stream. The end of the stream ends the call. */
 async function* relayed(
   stream: AsyncIterable<unknown>,
   ended: End,

@@ -118,23 +118,23 @@ class Reviewer:
         return [record["thread_id"] for record in self._records("review.withdrawn")]
 
     def ran(self, tool: str | None = None) -> list[str]:
-        """Returns the tools with a reported run, completed or failed, in order of the reports."""
-        events = [record["details"] for record in self._records("agent.event")]
-        runs = [one for one in events if one["event_type"].startswith("tool.execution.")]
-        names = [str(one["payload"]["tool_name"]) for one in runs if one["payload"].get("executed", True)]
-        return [name for name in names if tool in (None, name)]
+        """Returns the tools that ran, whether they failed or not, in order of the reports."""
+        return [name for name, outcome in self.outcomes() if outcome != "not_run" and tool in (None, name)]
 
     def outcomes(self) -> list[tuple[str, str]]:
-        """Returns every report of a run: the tool, and `completed`, `failed` or `not run`."""
-        events = [record["details"] for record in self._records("agent.event")]
-        return [
-            (
-                str(one["payload"]["tool_name"]),
-                one["event_type"].rpartition(".")[2] if one["payload"].get("executed", True) else "not run",
-            )
-            for one in events
-            if one["event_type"].startswith("tool.execution.")
-        ]
+        """Returns every report of a call: the tool, and `executed`, `failed` or `not_run`."""
+        hashes: dict[str, str] = {}
+        tasks: dict[str, str] = {}
+        reports: list[tuple[str, str]] = []
+        for record in self._gateway.evidence(self._first):
+            details = record.get("details", {})
+            if record["type"] == "decision.allowed":
+                hashes[str(details.get("action_hash"))] = tasks[record["task_id"]] = record["tool"]
+            elif record["type"] == "call.ended":
+                # evidence has no hash of a sensitive call, so the last call of its task counts
+                known = hashes.get(str(details.get("action_hash")), tasks.get(record["task_id"], ""))
+                reports.append((record.get("tool", known), details["outcome"]))
+        return reports
 
     def assert_held(self, tool: str, times: int = 1) -> None:
         """Asserts how many calls of the tool were held."""
