@@ -20,8 +20,9 @@ it.each([
   { levels: ['low', 'medium'], approvable: 6 },
   { levels: ['low', 'medium', 'high'], approvable: 8 },
 ])('with chat for $levels, $approvable of 25 calls have Approve', { timeout: INSTALL_MS }, async (given) => {
-  const { world, slack, webhook, close } = await openSlackWorld({ files: withChat(given.levels) })
-  await webhook(SLACK.channel)
+  const at = await openSlackWorld({ files: withChat(given.levels) })
+  const { world, slack } = at
+  await at.webhook(SLACK.channel)
   for (const [agent, tool_name, payload] of long) await held(await world.agent(agent), { tool_name, payload })
   await slack.until(() => slack.messages.size === 25)
   const shown = [...slack.messages.values()].map(({ versions }) =>
@@ -40,5 +41,5 @@ it.each([
   ).toEqual([])
   expect(approvable.filter((blocks) => hidden.includes(blocks) || long_.includes(blocks))).toEqual([])
   expect(withText('@mail.example')).toEqual([])
-  await close()
+  await at.close()
 })

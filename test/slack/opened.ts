@@ -25,10 +25,10 @@ export function opened(
   const [clicks, results, troubles, slept]: [ChatClick[], string[], string[], number[]] = [[], [], [], []]
   let [now, connected] = [1_000, false]
   const app = openSlack({
-    server: slack.url,
     appToken: SLACK.appToken,
     botToken: SLACK.botToken,
     ...transport,
+    server: slack.url,
     clock: {
       now: () => now,
       async sleep(ms, signal) {
