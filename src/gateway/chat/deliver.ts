@@ -1,4 +1,6 @@
-import type { ChatApp, ChatMessage, ChatSent } from '../../domain/chat.ts'
+import type { ChatMessage, ChatSent } from '../../domain/chat.ts'
+import type { ChatApp } from './chat-app.ts'
+import type { PostedMessage } from '../../domain/posted-message.ts'
 import { sha256 } from '../../domain/digest.ts'
 import { currentVotes, type Thread } from '../../domain/thread.ts'
 import type { Destination, OnlyCalls } from '../../domain/webhook.ts'
@@ -7,15 +9,7 @@ import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { freezesNow } from '../core/freezes.ts'
 import { INDEX } from '../core/indexes.ts'
-import {
-  type DeliveryRecord,
-  type PostedMessage,
-  put,
-  read,
-  remove,
-  unchanged,
-  type Versioned,
-} from '../core/records.ts'
+import { type DeliveryRecord, put, read, remove, unchanged, type Versioned } from '../core/records.ts'
 import { type Plan, transact } from '../core/transact.ts'
 import { displayOf, revisionsOf } from '../review/display.ts'
 import { closedAs } from '../review/obstacles.ts'
