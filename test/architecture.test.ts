@@ -117,6 +117,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'system',
     'settings',
     'tiles',
+    'slack',
     'app',
     'app.ts',
   ],
