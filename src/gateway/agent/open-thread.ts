@@ -17,9 +17,13 @@ import { chargesOf } from '../thread/limits.ts'
 /**
  * Opens a thread in which reviewers decide the call.
  *
- * One commit writes, in this order: the evidence record; the thread, with its entries by status, in the queue, by vote
- * and for the timer, and the waiting calls that it adds to the budgets (`writeThread`); its revision; its entries in
- * the lists that it never leaves; the key of equal calls (`askFirst`); the event for each webhook.
+ * One commit writes, in this order:
+ *
+ * - the evidence record
+ * - the thread, its entries by status, in the queue and for the timer, and its part of the budgets (`writeThread`)
+ * - its revision, and its entries in the lists that it never leaves
+ * - the key of equal calls (`askFirst`)
+ * - the event for each webhook
  */
 export async function openThread(deps: Deps, evaluation: Evaluation): Promise<Plan<Decision>> {
   const opened = newThread(deps, evaluation, 'review.pending')
