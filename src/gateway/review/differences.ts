@@ -4,9 +4,9 @@ import { canonicalJson } from '../../domain/digest.ts'
 import { reasonValue } from '../../domain/because.ts'
 import type { JsonValue } from '../../contract/json.ts'
 import { fromDifference } from '../../domain/shorten.ts'
+import type { Thread } from '../../domain/thread.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { readableThreads } from '../thread/thread-records.ts'
 import { comparable, leavesOf } from './decided.ts'
 
 /** Calls of one page whose payloads are compared, and values of each. */
@@ -18,6 +18,7 @@ export async function withDifferences(
   deps: Deps,
   caller: Caller,
   rows: readonly ThreadSummary[],
+  known: ReadonlyMap<string, Thread>,
 ): Promise<ThreadSummary[]> {
   const groups = new Map<string, ThreadSummary[]>()
   for (const row of rows) {
@@ -30,7 +31,7 @@ export async function withDifferences(
   for (const group of groups.values()) {
     const differ = new Set(group.map(({ equal, thread_id }) => equal ?? thread_id)).size > 1
     if (!differ) continue
-    const some = group.slice(0, left)
+    const some = group.slice(0, left).flatMap(({ thread_id }) => known.get(thread_id) ?? [])
     left -= some.length
     for (const [id, value] of await differencesIn(deps, caller, some)) found.set(id, value)
   }
@@ -40,10 +41,9 @@ export async function withDifferences(
   })
 }
 
-async function differencesIn(deps: Deps, caller: Caller, group: readonly ThreadSummary[]) {
-  const ids = group.map(({ thread_id }) => thread_id)
+async function differencesIn(deps: Deps, caller: Caller, threads: readonly Thread[]) {
   const calls: { readonly id: string; readonly leaves: ReadonlyMap<string, string> }[] = []
-  for (const thread of await readableThreads(deps, caller.tenant, ids)) {
+  for (const thread of threads) {
     const call = await comparable(deps, caller, thread)
     await nextTurn()
     if (call) calls.push({ id: thread.thread_id, leaves: leavesOf(call.payload, [], new Set(call.masked)) })
