@@ -3,6 +3,7 @@ import type { SettingsView } from './contract/admin.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { assembleMetrics } from './app/metrics.ts'
+import { type Chat, type Clock, REAL_CLOCK, startChat } from './app/chat.ts'
 import { hostInUrl, listenAddress } from './app/listen-address.ts'
 import { type Channel, createChannel, depsOf, commitIds, randomSource } from './app/deps.ts'
 import { startCheckpoints } from './app/evidence.ts'
@@ -22,6 +23,7 @@ import { startWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.
 import type { Config } from './settings/settings.ts'
 import type { Checkpointer } from './evidence/checkpointer.ts'
 import type { LogIdentity } from './gateway/jobs/checkpoints.ts'
+import { click } from './gateway/chat/click.ts'
 import type { Deps } from './gateway/core/deps.ts'
 import { issueLink, type Person } from './gateway/auth/login-links.ts'
 import type { LossWatch } from './gateway/jobs/loss-watch.ts'
@@ -75,6 +77,8 @@ export interface AppParts extends BundleLoaders {
   readonly tilesEveryMs?: number
   /** Settings of webhooks: the interval of the outbox, the time limit of an attempt, and trusted certificates. */
   readonly webhooks?: WebhookParts
+  /** Time and waiting of the chat, for tests. */
+  readonly chatClock?: Clock
   /** The report of the settings for `countersign doctor`. A program without settings reports none. */
   readonly settings?: SettingsView
   /** Creates the counters; the default keeps the metrics of the table. */
@@ -143,6 +147,7 @@ interface Gateway extends Adapters {
   readonly site: () => Site
   readonly timer: Timer
   readonly worker: Webhooks['worker']
+  readonly chat: Chat | undefined
   readonly checkpointer: Checkpointer
   readonly tiles: TilesWriter
   readonly tilesWatch: TilesWatch
@@ -193,7 +198,9 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   const { tilesWatch, reports } = startWatches(deps, whole.tiles, { own, config, parts, ...adapters })
   const { watch } = reports
   const evidence = startLog(deps, parts, { identity: own.log, watch, traffic: asked.traffic, ...adapters })
-  const webhooks = startWebhooks(deps, config, { settings: parts.webhooks, metrics, log, tracing })
+  const chat = await openChat(deps, config, { parts, metrics })
+  const sending = { settings: parts.webhooks, metrics, log, tracing, chat: chat?.app }
+  const webhooks = startWebhooks(deps, config, sending)
   subscribe(channel, { ...evidence, reports, tracing, log })
   const { server, health } = serverOf(config, {
     deps,
@@ -205,11 +212,13 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     streamBeatMs: parts.streamBeatMs ?? BEAT_MS,
     tracing,
     webhooks: webhooks.ports,
+    chat,
     site,
     reports,
     settings: parts.settings ?? NO_SETTINGS,
   })
   const jobs = {
+    chat,
     worker: webhooks.worker,
     reports,
     sizes: startSizes(deps, config, { store: adapters.store, log }),
@@ -219,6 +228,18 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   }
   return { ...adapters, deps, metrics, server, health, site, ...jobs }
 }
+
+const openChat = (
+  deps: Deps,
+  config: Config,
+  { parts, metrics }: { readonly parts: AppParts; readonly metrics: Metrics },
+): Promise<Chat | undefined> =>
+  startChat(config, {
+    onClick: (app, clicked) => click(deps, app, clicked),
+    metrics,
+    log: parts.log,
+    clock: parts.chatClock ?? REAL_CLOCK,
+  })
 
 /** Starts the signer of evidence, and the writer of its tiles. */
 function startLog(
@@ -284,6 +305,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
   const close = async (): Promise<void> => {
     await server.close()
     await timer.close()
+    await gateway.chat?.close()
     await worker.close()
     await policies.close()
     await loads.close()

@@ -128,6 +128,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'check, back up, restore and move the store',
     load: () => import('./cli/operate/store.ts').then((it) => ({ row: it.STORE, run: it.store })),
   },
+  chat: {
+    summary: 'set up Slack, in which reviewers decide',
+    load: () => import('./cli/operate/chat.ts').then((it) => ({ row: it.CHAT, run: it.chat })),
+  },
   doctor: {
     summary: 'check everything that a gateway needs, and report the remedies',
     load: () => import('./cli/operate/doctor/doctor.ts').then((it) => ({ row: it.DOCTOR, run: it.doctor })),

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect } from 'vitest'
 import { type App, startApp } from '../src/app.ts'
+import type { Clock } from '../src/app/chat.ts'
 import type { WebhookParts } from '../src/app/webhooks.ts'
 import type { Config } from '../src/settings/config.ts'
 import { SETTING_ROWS, SETTINGS } from '../src/settings/settings.ts'
@@ -339,6 +340,8 @@ export interface WorldOptions {
   /** Time between two checkpoints of evidence, ms; one at the start and one at the end when absent. */
   readonly checkpointEveryMs?: number
   readonly webhooks?: WebhookParts
+  /** Time and waiting of the chat; those of the system when absent. */
+  readonly chatClock?: Clock
   /** The test writes to the store behind the gateway's back: its evidence need not be what could have happened. */
   readonly tampered?: boolean
   /** Puts a double before the store. */
@@ -395,7 +398,7 @@ export class World {
     const { wrapStore = (store: Store) => store, timerEveryMs = NEVER_MS } = this.#options
     const { checkpointEveryMs = NEVER_MS, reportEveryMs = NEVER_MS } = this.#options
     const { tilesEveryMs = NEVER_MS } = this.#options
-    const { streamBeatMs, webhooks, policyClock } = this.#options
+    const { streamBeatMs, webhooks, policyClock, chatClock } = this.#options
     this.#timerRests = false
     const before = logged.length
     const open = this.#options.openStore ?? (() => openTestStore(join(this.#directory, 'data'), clock))
@@ -411,6 +414,7 @@ export class World {
       tilesEveryMs,
       ...(streamBeatMs === undefined ? {} : { streamBeatMs }),
       ...(policyClock === undefined ? {} : { policyClock }),
+      ...(chatClock === undefined ? {} : { chatClock }),
       webhooks: { wall: () => clock.wall(), ...webhooks },
     })
     // the first rounds would otherwise take from a test what it makes due

@@ -26,6 +26,7 @@ export const sidebar = [
       page('Review calls', '/reviewing'),
       page('Sign in', '/signing-in'),
       page('Receive webhooks', '/webhooks'),
+      page('Decide in Slack', '/chat'),
       page('Operate', '/operations'),
       page('Redis', '/redis'),
       page('Keys and secrets', '/secrets'),

@@ -63,6 +63,32 @@ export const DELIVERY: Board = {
       ],
     },
     {
+      title: 'Chat',
+      panels: [
+        {
+          title: 'Clicks by result',
+          description:
+            'unknown: of members without a linked account. foreign: of another app or workspace. unanswered: no way to answer the person.',
+          unit: 'ops',
+          stacked: true,
+          queries: [[sum(rate('chatClicks'), 'result'), '{{result}}']],
+        },
+        {
+          title: 'Messages that failed',
+          description:
+            'Messages sent and rewritten. failed: the gateway tries again. gone: the message no longer exists.',
+          unit: 'ops',
+          queries: [[sum(rate('chatMessages', 'result!="sent"'), 'what', 'result'), '{{what}} {{result}}']],
+        },
+        {
+          title: 'Connected to the chat',
+          description: 'Without a connection, clicks do not arrive, and reviewers decide in the console.',
+          unit: 'short',
+          queries: [[gauge('chatConnected'), '{{instance}}']],
+        },
+      ],
+    },
+    {
       title: 'Store',
       panels: [
         {

@@ -40,6 +40,7 @@ export function depsOf(config: Config, provided: Provided): Deps {
     enqueued: provided.enqueued,
     threadUrl: provided.threadUrl,
     sessions: { idle: config.sessionIdle, lifetime: config.sessionLifetime },
+    chatLinkMs: config.chatLinkLifetime,
     budgets: budgetsOf(config),
     storeDeadlineMs: config.storeDeadline,
     observe: provided.observe,

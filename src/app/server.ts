@@ -16,6 +16,7 @@ import type { Config } from '../settings/settings.ts'
 import type { Metrics } from '../telemetry/count/metrics.ts'
 import { NO_TRACING, type Tracing } from '../telemetry/tracing/tracing.ts'
 import { admissionOf, connectionsOf } from './admission.ts'
+import type { Chat } from './chat.ts'
 import { healthOf } from './health.ts'
 import type { Reports } from './reports.ts'
 import { singleSignOnOf } from './sign-in.ts'
@@ -33,6 +34,7 @@ export function serverOf(
     streamBeatMs: number
     tracing: Tracing
     webhooks: WebhookPorts
+    chat: Chat | undefined
     site: () => Site
     reports: Reports
     settings: SettingsView
@@ -64,6 +66,7 @@ export function serverOf(
     tiles: parts.tiles,
     settings: parts.settings,
     ...singleSignOnOf(config),
+    ...(parts.chat && { chats: parts.chat.provider }),
     site,
     shadowCounts: metrics.shadowCounts,
     watcher: { answered: metrics.observeHttp, aborted: metrics.observeAborted, route: metrics.expectRoute },

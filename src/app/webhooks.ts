@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { saysTrouble } from './outage-log.ts'
+import type { ChatApp } from '../gateway/chat/chat-app.ts'
 import type { Config } from '../settings/settings.ts'
 import type { Deps } from '../gateway/core/deps.ts'
 import type { WebhookPorts } from '../http/core/deps.ts'
@@ -37,9 +38,10 @@ export function startWebhooks(
     readonly metrics: Metrics
     readonly log: Logger
     readonly tracing: Tracing
+    readonly chat: ChatApp | undefined
   },
 ): Webhooks {
-  const { settings = {}, metrics, log, tracing } = parts
+  const { settings = {}, metrics, log, tracing, chat } = parts
   const { everyMs = EVERY_MS, deadlineMs = TRY_MS, wall = Date.now, inThread = false, ...trust } = settings
   const options = { allowed: config.webhooksAllow ?? [], ...trust }
   const onError = (error: unknown): void =>
@@ -47,6 +49,7 @@ export function startWebhooks(
   const outbound = inThread ? createOutboundThread({ ...options, onError }) : createOutbound(options)
   const worker = createWorker(deps, {
     outbound,
+    chat,
     everyMs,
     deadlineMs,
     wall,

@@ -153,6 +153,15 @@ function Other({ here }: { readonly here: OtherRoute }) {
           show={({ AgentsPage }) => <AgentsPage />}
         />
       )
+    case 'chats':
+      return (
+        <Later
+          key={here.page}
+          name={PAGE}
+          load={() => import('./chats/chats-page.tsx')}
+          show={({ ChatsPage }) => <ChatsPage proposal={here.proposal} />}
+        />
+      )
     case 'webhooks':
       return (
         <Later

@@ -3,6 +3,7 @@ import type { Static, TSchema } from 'typebox'
 import type * as admin from './admin.ts'
 import type * as agent from './agent.ts'
 import type * as agentList from './agent-list.ts'
+import type * as chat from './chat.ts'
 import type * as checkpoint from './checkpoint.ts'
 import type * as display from './display.ts'
 import type * as precedents from './precedents.ts'
@@ -19,6 +20,7 @@ import type * as webhook from './webhook.ts'
 type Schemas = typeof admin &
   typeof agent &
   typeof agentList &
+  typeof chat &
   typeof checkpoint &
   typeof display &
   typeof precedents &

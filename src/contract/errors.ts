@@ -23,6 +23,7 @@ export const ERRORS = {
   too_many_proofs: { status: 409, title: 'The proof of the thread was replaced too often' },
   outcome_recorded: { status: 409, title: 'Another outcome of this run was recorded' },
   already_claimed: { status: 409, title: 'Another reviewer has claimed the thread' },
+  already_linked: { status: 409, title: 'One of the two accounts is linked already' },
   too_many_webhooks: { status: 409, title: 'The tenant has too many webhooks' },
   too_many_freezes: { status: 409, title: 'The tenant has too many frozen names' },
   too_many_legal_holds: { status: 409, title: 'The tenant has too many legal holds' },

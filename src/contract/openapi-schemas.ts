@@ -3,6 +3,7 @@ import { Type, type TSchema } from 'typebox'
 import * as admin from './admin.ts'
 import * as agent from './agent.ts'
 import * as agentList from './agent-list.ts'
+import * as chat from './chat.ts'
 import * as checkpoint from './checkpoint.ts'
 import * as display from './display.ts'
 import * as precedents from './precedents.ts'
@@ -41,6 +42,7 @@ const WHOLE = JSON.parse(
     ...schemasOf(precedents),
     ...schemasOf(reviewer),
     ...schemasOf(session),
+    ...schemasOf(chat),
     ...schemasOf(webhook),
     ...schemasOf(erasure),
     ...schemasOf(freeze),

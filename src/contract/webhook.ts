@@ -31,9 +31,9 @@ export const WebhookPayload = Type.Enum(['thin', 'full'], {
 })
 export type WebhookPayload = Static<typeof WebhookPayload>
 
-export const WebhookFormat = Type.Enum(['event', 'chat', 'teams'], {
+export const WebhookFormat = Type.Enum(['event', 'chat', 'teams', 'slack-app'], {
   description:
-    'Default: `event`. `chat` sends `{"text": "..."}`, one line with a link to the thread, for incoming webhooks of Slack, Mattermost, Rocket.Chat and Google Chat. `teams` sends the same line as an Adaptive Card, for workflows of Microsoft Teams. The line contains names, but no message, comment or payload.',
+    'Default: `event`. `chat` sends `{"text": "..."}`, one line with a link to the thread, for incoming webhooks of Slack, Mattermost, Rocket.Chat and Google Chat. `teams` sends the same line as an Adaptive Card, for workflows of Microsoft Teams. The line contains names, but no message, comment or payload. `slack-app` posts and rewrites messages in a `channel`, with buttons where the level has `chat`.',
 })
 export type WebhookFormat = Static<typeof WebhookFormat>
 
@@ -100,13 +100,32 @@ const Events = Type.Array(WebhookEvent, {
     'Default: all events. For a chat, the default is the events of held calls: `review.pending`, `review.reminded`, `review.escalated`, and each end of the wait.',
 })
 
+const Names = Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { minItems: 1, maxItems: 50 })
+const OnlyCalls = Type.Object(
+  {
+    groups: Type.Optional(Names),
+    risks: Type.Optional(Type.Array(RiskLevel, { minItems: 1 })),
+    tools: Type.Optional(Names),
+  },
+  { ...closed, description: 'With `format: slack-app`: the calls to post. A call must fit each member.' },
+)
+
 export const CreateWebhook = Type.Object(
   {
     tenant: Tenant,
-    url: Type.String({ maxLength: 2_048 }),
+    url: Type.Optional(
+      Type.String({ maxLength: 2_048, description: 'Required, except with `format: slack-app`.' }),
+    ),
     events: Type.Optional(Events),
     payload: Type.Optional(WebhookPayload),
     format: Type.Optional(WebhookFormat),
+    channel: Type.Optional(
+      Type.String({
+        pattern: '^[A-Z0-9]{1,64}$',
+        description: 'Required with `format: slack-app`: the id of the channel, such as `C0123ABCDEF`.',
+      }),
+    ),
+    only: Type.Optional(OnlyCalls),
   },
   closed,
 )
@@ -117,7 +136,7 @@ export const WebhookView = Type.Object({
   tenant: Type.String(),
   url: Type.String({
     description:
-      'For a chat, only the origin and the end of the URL, because anyone who knows the URL can write there.',
+      'For a chat, only the origin and the end of the URL, because anyone who knows the URL can write there. For an app, its channel.',
   }),
   events: Type.Optional(Type.Array(WebhookEvent)),
   payload: WebhookPayload,

@@ -25,6 +25,9 @@ const OTHER_RUN = new RegExp(`[-+$#@/.~]{0,3}${OTHER}(?:(?!${RTL})[^\\n])*(?<=[\
 /** A number or a pair after such a letter, which a line from left to right draws in another order. */
 const MOVED = new RegExp(`${RTL}\\P{L}*\\p{Nd}|${RTL}\\P{L}*(?:${SIGN}|":)\\P{L}*${RTL}`, 'u')
 
+/** True for text with a letter that is written from right to left. */
+export const hasRightToLeft = (text: string): boolean => !PLAIN.test(text) && ANY_RTL.test(text)
+
 /** The longest value that appears from left to right, in characters. Longer text is prose and keeps its direction. */
 export const LONGEST_VALUE = 200
 

@@ -45,6 +45,9 @@ export function isFor({ vouched }: Link, verifier: string | undefined): boolean 
   return vouched?.challenge === (verifier === undefined ? undefined : challengeOf(verifier))
 }
 
+/** The ways to sign in to the console, which `interactive: true` asks for. */
+export const isSignIn = (via: string): via is Session['via'] => via === 'link' || via === 'oidc'
+
 /** The section `session` of the settings. */
 export interface SessionTimes {
   /** Time without requests after which a session ends, ms. */

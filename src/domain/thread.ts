@@ -86,7 +86,7 @@ export interface Vote {
   readonly comment?: string
   readonly at: number
   /** How the reviewer was identified: `key` for an API key, `link` or `oidc` for a session. */
-  readonly via: 'key' | 'link' | 'oidc'
+  readonly via: 'key' | 'link' | 'oidc' | 'slack'
   /** Groups that the identity provider reported at sign-in; absent when the groups come from the directory. */
   readonly groups?: readonly string[]
   /** True when the reviewer's page said what it displayed. */

@@ -1,6 +1,17 @@
 /** Formats for chats: a line of text, or a Microsoft Teams card. */
 export type ChatFormat = 'chat' | 'teams'
 
+/** Apps of chats (docs/chat.md). Their messages are rewritten, and may have buttons. */
+export type ChatAppFormat = 'slack-app'
+export const isChatApp = (format: string | undefined): format is ChatAppFormat => format === 'slack-app'
+
+/** A call must fit each member. */
+export interface OnlyCalls {
+  readonly groups?: readonly string[]
+  readonly risks?: readonly string[]
+  readonly tools?: readonly string[]
+}
+
 /** A destination of webhooks. */
 export interface Destination {
   readonly id: string
@@ -9,7 +20,11 @@ export interface Destination {
   readonly events?: readonly string[]
   readonly payload: 'thin' | 'full'
   /** The chat format that replaces the event's JSON. */
-  readonly format?: ChatFormat
+  readonly format?: ChatFormat | ChatAppFormat
+  /** The channel of an app, which posts and rewrites messages there. */
+  readonly channel?: string
+  /** The calls about which an app posts; all when absent. */
+  readonly only?: OnlyCalls
   /** The current secret first, then an earlier secret, which also signs until it expires. */
   readonly secrets: readonly { readonly secret: string; readonly until?: number }[]
   readonly created_at: number

@@ -105,8 +105,13 @@ export const DELIVERY_CODES = [
   'timeout',
   'connection',
   'protocol',
+  'chat',
   OTHER,
 ] as const
+
+export const CHAT_RESULTS = ['counted', 'refused', 'unknown', 'ask', 'foreign', 'unanswered'] as const
+export type ChatResult = (typeof CHAT_RESULTS)[number]
+export const CHAT_MESSAGES = ['post', 'rewrite'] as const
 
 export const STORE_OPERATIONS = [
   'commit',

@@ -82,7 +82,7 @@ export const REVIEW_METRICS = {
     name: 'countersign_votes_total',
     unit: 'votes',
     help: 'Votes of reviewers, by their kind of sign-in.',
-    labels: { decision: ['approve', 'reject', 'request_changes'], via: ['key', 'link', 'oidc'] },
+    labels: { decision: ['approve', 'reject', 'request_changes'], via: ['key', 'link', 'oidc', 'slack'] },
   },
   attention: {
     kind: 'histogram',

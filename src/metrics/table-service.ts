@@ -1,5 +1,7 @@
 import {
   BUDGETS_AND_DISK,
+  CHAT_MESSAGES,
+  CHAT_RESULTS,
   DELIVERY_CODES,
   KINDS,
   METHODS,
@@ -326,5 +328,29 @@ export const WEBHOOK_METRICS = {
     unit: 'destinations',
     help: 'Webhooks that receive no deliveries, by reason. The same on every instance.',
     labels: { reason: ['admin', 'failing', 'gone'] },
+  },
+} as const satisfies Record<string, MetricSpec>
+
+export const CHAT_METRICS = {
+  chatClicks: {
+    kind: 'counter',
+    name: 'countersign_chat_clicks_total',
+    unit: 'clicks',
+    help: 'Clicks in a chat, by result. ask: a dialog for the comment. foreign: of another app or workspace. unanswered: the person could not be answered.',
+    labels: { result: CHAT_RESULTS },
+  },
+  chatMessages: {
+    kind: 'counter',
+    name: 'countersign_chat_messages_total',
+    unit: 'messages',
+    help: 'Messages sent to a chat and rewritten there, by result. A failed message is tried again; of a gone one, the channel or the message does not exist.',
+    labels: { what: CHAT_MESSAGES, result: ['sent', 'gone', 'failed'] },
+  },
+  chatConnected: {
+    kind: 'gauge',
+    name: 'countersign_chat_connected',
+    unit: '0 or 1',
+    help: '1 while this instance receives clicks. Absent without a chat.',
+    labels: { chat: ['slack'] },
   },
 } as const satisfies Record<string, MetricSpec>

@@ -2,7 +2,7 @@ import { isOpen } from './labels.ts'
 import type { MetricSpec } from './metric-spec.ts'
 import { DECISION_METRICS } from './table-decisions.ts'
 import { REVIEW_METRICS } from './table-reviews.ts'
-import { SERVICE_METRICS, STORE_METRICS, WEBHOOK_METRICS } from './table-service.ts'
+import { CHAT_METRICS, SERVICE_METRICS, STORE_METRICS, WEBHOOK_METRICS } from './table-service.ts'
 
 /**
  * Every metric of the gateway. Names are base units with the prefix `countersign_`; counters end in `_total`. Labels
@@ -20,6 +20,7 @@ export const AREAS = {
   Service: SERVICE_METRICS,
   'Store and evidence': STORE_METRICS,
   Webhooks: WEBHOOK_METRICS,
+  Chat: CHAT_METRICS,
 } as const
 
 export const METRICS = {
@@ -28,6 +29,7 @@ export const METRICS = {
   ...SERVICE_METRICS,
   ...STORE_METRICS,
   ...WEBHOOK_METRICS,
+  ...CHAT_METRICS,
 }
 
 export type MetricName = keyof typeof METRICS

@@ -114,6 +114,17 @@ export function createOutbound(options: OutboundOptions): Outbound {
   }
 }
 
+/**
+ * Opens a guarded connection for a protocol above TLS, such as WebSocket. `url` is its address with `https:`.
+ *
+ * @throws TypeError
+ */
+export async function openGuarded(url: string, options: OutboundOptions, withinMs: number): Promise<Duplex> {
+  const checked = checkUrl(url, options.allowed, options.named)
+  if (!checked.ok) throw new TypeError(checked.reason, { cause: 'refused_url' })
+  return connected({ ...checked, options, withinMs })
+}
+
 /** The remaining time of a deadline that starts now, ms. */
 function timeLeft(deadlineMs: number): () => number {
   const end = performance.now() + deadlineMs

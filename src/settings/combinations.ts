@@ -4,21 +4,35 @@ import { type Config, type Only, ONLY, SETTING_ROWS, type SettingKey, type Setti
 
 /** Returns the reason why the settings must not be combined, as one sentence; undefined when they may be combined. */
 export function combinationProblem(
-  { store, tiles, policies, oidcIssuer, oidcClientId }: Config,
+  config: Config,
   env: Readonly<Record<string, string | undefined>>,
 ): string | undefined {
+  const { store, tiles, policies } = config
   if (/json-rules-engine|\*/.test(env['DEBUG'] ?? ''))
     return 'DEBUG: the rules engine would print payloads to the log; unset it'
-  if (oidcIssuer === undefined && oidcClientId !== undefined)
-    return 'oidc_client_id: it needs oidc_issuer as well'
-  if (oidcClientId === undefined && oidcIssuer !== undefined)
-    return 'oidc_issuer: it needs oidc_client_id as well'
+  const incomplete = TOGETHER.map((keys) => incompleteIn(config, keys)).find((one) => one !== undefined)
+  if (incomplete !== undefined) return incomplete
   if (tiles?.kind === 'directory' && isInside(tiles.path, policies))
     return 'tiles: they must not lie inside the policy directory'
   return store.kind === 'embedded' && isInside(store.path, policies)
     ? 'store: state must not lie inside the policy directory'
     : undefined
 }
+
+/** Settings that need one another. Without one of those of Slack, no reviewer could decide there. */
+const TOGETHER = [
+  ['oidcIssuer', 'oidcClientId'],
+  ['slackAppToken', 'slackBotToken', 'slackClientId', 'slackClientSecret'],
+] as const satisfies SettingKey[][]
+
+function incompleteIn(config: Config, keys: readonly SettingKey[]): string | undefined {
+  const missing = keys.find((key) => config[key] === undefined)
+  const given = keys.find((key) => config[key] !== undefined)
+  if (missing === undefined || given === undefined) return undefined
+  return `${nameOf(given)}: it needs ${nameOf(missing)} as well`
+}
+
+const nameOf = (key: SettingKey): string => SETTING_ROWS.find((row) => row.key === key)?.name ?? key
 
 const isInside = (path: string, directory: string): boolean =>
   isWithin(resolve(path), resolve(directory)) || isWithin(realPath(path), realPath(directory))
@@ -46,7 +60,7 @@ export interface WithoutEffect {
 
 /** Returns the settings without an effect here, except those that repeat their default (`store_replicas: 0`). */
 export function settingsWithoutEffect(
-  { store, tiles, oidcIssuer }: Config,
+  { store, tiles, oidcIssuer, slackAppToken }: Config,
   texts: Readonly<Partial<Record<SettingKey, string>>>,
   nameOf: (row: SettingRow) => string,
 ): WithoutEffect[] {
@@ -54,6 +68,7 @@ export function settingsWithoutEffect(
     store.kind,
     ...(oidcIssuer === undefined ? [] : (['oidc'] as const)),
     ...(tiles?.kind === 's3' ? (['s3'] as const) : []),
+    ...(slackAppToken === undefined ? [] : (['slack'] as const)),
   ]
   return SETTING_ROWS.flatMap((row) => {
     const { only, key } = row

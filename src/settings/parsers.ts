@@ -179,6 +179,22 @@ export const collector: Parse<string> = (value) => {
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
+/** An http origin of this machine, which takes the place of another server. */
+export const onThisMachine: Parse<string> = (value) => {
+  const url = urlOf(value)
+  if (url?.protocol !== 'http:' || !LOOPBACK.test(url.hostname) || value !== url.origin)
+    throw new Misfit('must be an http origin on this machine, such as http://127.0.0.1:8790')
+  return value
+}
+
+/** A token of Slack. */
+export const slackToken =
+  (kind: 'xapp' | 'xoxb'): Parse<string> =>
+  (value) => {
+    if (!new RegExp(`^${kind}-[\\w.-]+$`).test(value)) throw new Misfit(`must begin with ${kind}-`)
+    return value
+  }
+
 /** The issuer of an identity provider. */
 export const issuer: Parse<string> = (value) => {
   const url = urlOf(value)

@@ -19,10 +19,12 @@ import {
   hostNames,
   networks,
   oneOf,
+  onThisMachine,
   origin,
   type Parse,
   scopes,
   signingKey,
+  slackToken,
   storeAddress,
   tenant,
   text,
@@ -49,6 +51,7 @@ export const ONLY = {
   embedded: 'with the embedded store (file:<directory>)',
   oidc: 'with an identity provider (oidc_issuer)',
   s3: 'with tiles in S3 (tiles: s3://...)',
+  slack: 'with an app of Slack (slack_app_token)',
 } as const
 export type Only = keyof typeof ONLY
 
@@ -240,6 +243,28 @@ export const SETTINGS = {
   oidcLabel: setting(text, {
     only: 'oidc',
     help: 'text of the button; absent: the host of the identity provider',
+  }),
+  slackAppToken: setting(slackToken('xapp'), {
+    secret: true,
+    help: 'token of the app of Slack (xapp-...) with connections:write; the gateway opens the connection',
+  }),
+  slackBotToken: setting(slackToken('xoxb'), {
+    only: 'slack',
+    secret: true,
+    help: 'token of its bot (xoxb-...) with chat:write and users:read',
+  }),
+  slackClientId: setting(text, {
+    only: 'slack',
+    help: 'id of the app, with which reviewers link their accounts',
+  }),
+  slackClientSecret: setting(text, { only: 'slack', secret: true, help: 'secret of the app' }),
+  slackServer: setting(onThisMachine, {
+    only: 'slack',
+    help: 'server on this machine that takes the place of Slack in a rehearsal, such as http://127.0.0.1:8790',
+  }),
+  chatLinkLifetime: setting(whole(60_000, 400 * 24 * 3_600_000), {
+    default: String(30 * 24 * 3_600_000),
+    help: 'time after which a linked account of a chat must be linked again, ms',
   }),
 } as const
 

@@ -1,6 +1,8 @@
 import { setMaxListeners } from 'node:events'
+import type { ChatApp } from '../gateway/chat/chat-app.ts'
 import { readRetryAfter } from '../domain/retry.ts'
-import { type Destination, secretsInForce } from '../domain/webhook.ts'
+import { type Destination, isChatApp, secretsInForce } from '../domain/webhook.ts'
+import { type ChatDelivery, deliverToChat } from '../gateway/chat/deliver.ts'
 import { type AttemptResult, deliveryToMake, recordAttempt } from '../gateway/webhooks/delivery-attempts.ts'
 import type { Deps } from '../gateway/core/deps.ts'
 import { destinations } from '../gateway/webhooks/destinations.ts'
@@ -25,6 +27,8 @@ export interface Worker {
 
 export interface WorkerOptions {
   readonly outbound: Outbound
+  /** The app of a chat, for destinations with its format. */
+  readonly chat: ChatApp | undefined
   /** Time between two looks at all tenants, ms. */
   readonly everyMs: number
   /** Time limit of one attempt, ms. */
@@ -176,14 +180,16 @@ class OutboxWorker implements Worker {
     this.#tries.add(trying)
   }
 
-  async #record({ tenant, destination, id }: Item, { sent, seconds, createdAt }: Posted): Promise<void> {
+  async #record(
+    { tenant, destination, id }: Item,
+    { attempt, code, seconds, createdAt }: Posted,
+  ): Promise<void> {
     const { store } = this.#deps
-    const attempt = attemptResult(sent, this.#options.wall())
     const state = await recordAttempt(this.#deps, tenant, { id, destination: destination.id, attempt })
     if (state === undefined) return
     const result = state === 'waiting' ? 'retry' : state
     const lag = state === 'delivered' ? { lagMs: store.now() - createdAt } : {}
-    this.#options.observe({ result, code: codeOf(sent), seconds, ...lag })
+    this.#options.observe({ result, code, seconds, ...lag })
   }
 
   #freeFor(destination: string): number {
@@ -204,7 +210,9 @@ class OutboxWorker implements Worker {
 }
 
 interface Posted {
-  readonly sent: Sent
+  readonly attempt: AttemptResult
+  /** A metric label. */
+  readonly code: string
   readonly seconds: number
   readonly createdAt: number
 }
@@ -215,37 +223,61 @@ interface Posted {
  */
 async function post(
   deps: Deps,
-  { outbound, deadlineMs, wall, beginSpan }: WorkerOptions,
+  options: WorkerOptions,
   { tenant, destination, id, before }: Item,
   signal: AbortSignal,
 ): Promise<Posted | undefined> {
-  const record = await deliveryToMake(deps, tenant, { id, destination: destination.id })
+  const delivery = await deliveryToMake(deps, tenant, { id, destination: destination.id })
   // after the lease, another worker may have the delivery, and the destination may have changed
-  if (record === undefined || deps.store.now() > before) return undefined
-  const { body, created_at: createdAt, type: event, thread_id, trace } = record
-  const span = beginSpan()
+  if (delivery === undefined || deps.store.now() > before) return undefined
+  const { created_at: createdAt, type: event, thread_id, trace } = delivery
+  const span = options.beginSpan()
   span.refersTo(trace)
-  span.note({
-    event,
-    tenant,
-    thread_id,
-    delivery: id,
-    destination: destination.id,
-    tries: record.attempts + 1,
-  })
-  const now = deps.store.now()
-  const secrets = secretsInForce(destination, now)
+  const tries = delivery.attempts + 1
+  span.note({ event, tenant, thread_id, delivery: id, destination: destination.id, tries })
+  const start = performance.now()
+  const made = await (isChatApp(destination.format)
+    ? toldTo(deps, options, { tenant, destination, record: delivery }, signal)
+    : sentTo(deps, options, { destination, id, body: delivery.body }, signal))
+  if (made === undefined) return undefined
+  const { attempt, code } = made
+  span.end(attempt.outcome === 'success' ? undefined : { code, ours: false })
+  return { ...made, seconds: (performance.now() - start) / 1_000, createdAt }
+}
+
+type Made = Pick<Posted, 'attempt' | 'code'>
+
+async function sentTo(
+  deps: Deps,
+  { outbound, deadlineMs, wall }: WorkerOptions,
+  {
+    destination,
+    id,
+    body,
+  }: { readonly destination: Destination; readonly id: string; readonly body: string },
+  signal: AbortSignal,
+): Promise<Made | undefined> {
+  const secrets = secretsInForce(destination, deps.store.now())
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'Countersign',
     ...sign({ id, seconds: Math.floor(wall() / 1_000), body }, secrets),
   }
-  const start = performance.now()
   const sent = await outbound.post(destination.url, { headers, body, deadlineMs, signal })
   if (sent.kind === 'failed' && sent.code === 'stopped') return undefined
-  const failed = attemptResult(sent, wall()).outcome !== 'success'
-  span.end(failed ? { code: codeOf(sent), ours: false } : undefined)
-  return { sent, seconds: (performance.now() - start) / 1_000, createdAt }
+  return { attempt: attemptResult(sent, wall()), code: codeOf(sent) }
+}
+
+async function toldTo(
+  deps: Deps,
+  { chat, deadlineMs }: WorkerOptions,
+  delivery: ChatDelivery,
+  signal: AbortSignal,
+): Promise<Made | undefined> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)])
+  const attempt = await deliverToChat(deps, chat, delivery, limit)
+  if (signal.aborted && attempt.outcome !== 'success') return undefined
+  return { attempt, code: attempt.outcome === 'success' ? '2xx' : 'chat' }
 }
 
 /**

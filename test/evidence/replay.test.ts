@@ -122,6 +122,15 @@ const ended = (hash: string, details: JsonObject = {}, by = TIMER): JsonObject =
     by,
     details: { session_hash: hash, reviewer: 'ann', via: 'oidc', reason: 'idle', ...details },
   })
+const linked = (name: string, details: JsonObject = {}): JsonObject =>
+  record('chat.linked', {
+    ...plain,
+    by: ANN,
+    details: { link: name, expires_at: at(3_600), commitment: 'c', ...details },
+  })
+const SIGNED = opened('for the link', { via: 'oidc' })
+const unlinked = (name: string, reason: string, by: string, reviewer = 'ann'): JsonObject =>
+  record('chat.unlinked', { ...plain, by, details: { link: name, reviewer, reason } })
 const keyGone = (holder: string, id: string, key_hash = `key of ${id}`): JsonObject =>
   record('key.revoked', { ...plain, by: 'admin:admin', details: { holder, id, key_hash } })
 const keyOver = (id: string, seconds: number): JsonObject =>
@@ -470,6 +479,20 @@ const POSSIBLE: readonly [string, JsonObject[]][] = [
       pending(SIGNED_IN, { at: 3_599 }),
       voted(ANN, 'approve', { ...SSO, at: 3_602 }),
       approved(ANN, ['ann'], { at: 3_602, details: { waited_ms: 3_000 } }),
+    ],
+  ],
+  [
+    'a vote in a chat, by a linked account that was renewed and ended',
+    [
+      SIGNED,
+      linked('one'),
+      unlinked('one', 'renewed', ANN),
+      linked('two'),
+      keyGone('reviewer', 'ann'),
+      pending(),
+      voted(ANN, 'approve', { details: { via: 'slack' } }),
+      approved(ANN, ['ann']),
+      unlinked('two', 'ended_by_admin', 'admin:admin'),
     ],
   ],
   [
@@ -941,7 +964,7 @@ describe('an impossible history', () => {
     [
       'a vote by a key where a person has to sign in',
       [pending(SIGNED_IN), voted(ANN)],
-      'a key cannot vote when a sign-in is required',
+      'only a sign-in to the console can vote when one is required',
     ],
     [
       'votes on different things',
@@ -1414,6 +1437,40 @@ describe('an impossible history', () => {
       [link('l'), opened('s'), opened('t')],
       'its link was not issued to this reviewer, or was used',
     ],
+    ['a link made twice', [SIGNED, linked('one'), linked('one')], 'this link appeared before'],
+    ['the end of no link', [unlinked('one', 'expired', TIMER)], 'no such account was linked'],
+    [
+      'a link that another reviewer ended',
+      [SIGNED, linked('one'), unlinked('one', 'unlinked', BEN)],
+      'only the reviewer may unlink the account',
+    ],
+    [
+      'a link that the timer signed out',
+      [SIGNED, linked('one'), unlinked('one', 'signed_out', TIMER)],
+      '`timer` ends no link as `signed_out`',
+    ],
+    [
+      'groups that no session of the reviewer had',
+      [SIGNED, linked('one', { groups: ['desk'] })],
+      'no session of the reviewer had these groups',
+    ],
+    [
+      'a vote in a chat after its link ended',
+      [
+        SIGNED,
+        linked('one'),
+        unlinked('one', 'unlinked', ANN),
+        keyGone('reviewer', 'ann'),
+        pending(),
+        voted(ANN, 'approve', { details: { via: 'slack' } }),
+      ],
+      '`ann` held no key then and was not signed in',
+    ],
+    [
+      'a vote in a chat where a sign-in is required',
+      [SIGNED, linked('one'), pending(SIGNED_IN), voted(ANN, 'approve', { details: { via: 'slack' } })],
+      'only a sign-in to the console can vote when one is required',
+    ],
     [
       'a session opened twice',
       [opened('s', { via: 'oidc' }), opened('s', { via: 'oidc' })],
@@ -1729,7 +1786,7 @@ describe('an impossible history', () => {
     [
       'a member with none of its values',
       [webhook('created', { id: 'w', ...FORM, format: 'fax' })],
-      'its `format` is not one of event, chat, teams',
+      'its `format` is not one of event, chat, teams, slack-app',
     ],
     ['a record of no kind', [record('constructor' as 'agent.event')], 'the type "constructor" is unknown'],
     [

@@ -48,6 +48,13 @@ const pemOf = ({ privateKey }: { privateKey: KeyObject }): string =>
   privateKey.export({ format: 'pem', type: 'pkcs8' }).toString().trimEnd()
 const PEM = pemOf(generateKeyPairSync('ed25519'))
 
+const SLACK = {
+  slackAppToken: 'xapp-1-A0-1-a',
+  slackBotToken: 'xoxb-1-a',
+  slackClientId: '1.2',
+  slackClientSecret: 'secret',
+}
+
 describe('the source of a setting', () => {
   it('defaults are safe: loopback only, the limits of the contract, no admin key', () => {
     const { config, origins } = load([])
@@ -78,6 +85,7 @@ describe('the source of a setting', () => {
       sessionLifetime: 28_800_000,
       oidcScopes: 'openid email profile',
       oidcReviewerClaim: 'email',
+      chatLinkLifetime: 2_592_000_000,
     })
     expect(config).not.toHaveProperty('adminKey')
     expect(new Set(Object.values(origins))).toEqual(new Set(['default']))
@@ -123,6 +131,8 @@ describe('the source of a setting', () => {
         oidcIssuer: 'https://b.example',
         oidcScopes: 'openid',
         oidcTenant: 'acme',
+        ...SLACK,
+        slackServer: 'http://127.0.0.1:8790',
         otlpEndpoint: 'http://127.0.0.1:4318',
         deployment: 'staging',
         acceptClock: '2026-11-27',
@@ -137,7 +147,15 @@ describe('the source of a setting', () => {
           ? { COUNTERSIGN_OIDC_CLIENT_ID: 'x' }
           : key === 'oidcClientId'
             ? { COUNTERSIGN_OIDC_ISSUER: 'https://b.example' }
-            : {}
+            : key in SLACK
+              ? Object.fromEntries(
+                  SETTING_ROWS.flatMap((one) =>
+                    one.key !== key && one.key in SLACK
+                      ? [[one.variable, SLACK[one.key as keyof typeof SLACK]]]
+                      : [],
+                  ),
+                )
+              : {}
       const of = (args: string[], env: Record<string, string>) => {
         const { config, texts, origins } = load(args, { ...beside, ...env })
         expect(config[key]).toEqual(row.parse(value))
@@ -401,6 +419,18 @@ describe('a refused configuration', () => {
       'https://a.example/x',
     ])
       expect(load([...client, '--oidc-issuer', issuer]).config.oidcIssuer).toBe(issuer)
+  })
+
+  it.each([
+    [{ slackBotToken: SLACK.slackBotToken }, 'slack_bot_token: it needs slack_app_token as well'],
+    [{ ...SLACK, slackClientId: '' }, 'slack_app_token: it needs slack_client_id as well'],
+    [{ ...SLACK, slackAppToken: SLACK.slackBotToken }, 'must begin with xapp-'],
+    [{ ...SLACK, slackBotToken: 'xoxb-1\r\nx: y' }, 'must begin with xoxb-'],
+    [{ ...SLACK, slackServer: 'https://slack.example' }, 'must be an http origin on this machine'],
+    [{ ...SLACK, slackServer: 'http://127.0.0.1.evil.example' }, 'must be an http origin on this machine'],
+  ])('settings of Slack that cannot work: %j', (given, why) => {
+    const env = SETTING_ROWS.map((row) => [row.variable, (given as Record<string, string>)[row.key]])
+    expect(failure([], Object.fromEntries(env) as Record<string, string>)).toContain(why)
   })
 
   it('a store setting without a directory', () => {

@@ -182,12 +182,15 @@ export const rejectedTexts = ({ rejections }: Earlier): string[] =>
 const under = (title: string, lines: readonly string[]): string[] =>
   lines.length === 0 ? [] : [title, ...lines.map((line) => `  ${line}`), '']
 
+/** The channel of a vote, where it is not the console. */
+const BY: Readonly<Record<string, string>> = { key: ' by key', slack: ' in Slack' }
+
 function votes(view: ThreadView): string[] {
   if (view.votes.length === 0) return []
   const lines = view.votes.map((vote) => {
     const gone = vote.void ? ` (revision ${vote.revision}, void)` : ''
     const comment = vote.comment === undefined ? '' : `: ${setIn(vote.comment)}`
-    return `  ${vote.name ?? vote.reviewer} ${vote.decision}${gone}${comment}`
+    return `  ${vote.name ?? vote.reviewer} ${vote.decision}${BY[vote.via] ?? ''}${gone}${comment}`
   })
   return ['Votes', ...lines, '']
 }

@@ -11,6 +11,8 @@ export type Route =
   /** `file` is a rule file, shown at a line. */
   | { readonly page: 'policies'; readonly file?: string; readonly line?: number }
   | { readonly page: 'agents' }
+  /** `proposal` is the answer of the chat, which names the two accounts of a link. */
+  | { readonly page: 'chats'; readonly proposal?: string }
   /** `link` names a recipe or contains a bundle (src/playground/link.ts). */
   | { readonly page: 'playground'; readonly link?: string }
   | { readonly page: 'webhooks'; readonly webhook?: string; readonly state?: DeliveryState }
@@ -28,6 +30,7 @@ export function routeOf(hash: string): Route {
   if (page === 'history') return { page, filters: filtersOf(search) }
   if (page === 'policies') return policiesRoute(new URLSearchParams(search))
   if (page === 'agents') return { page }
+  if (page === 'chats') return rest === '' ? { page } : { page, proposal: rest }
   if (page === 'playground') return playgroundRoute(search)
   if (page === 'webhooks') return webhooksRoute(decoded(rest), new URLSearchParams(search).get('state'))
   if (page === 'sign-in') return signInRoute(decoded(rest), new URLSearchParams(search).get('problem'))

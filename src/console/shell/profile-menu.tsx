@@ -56,6 +56,7 @@ export function ProfileMenu({ me }: { readonly me: Me }) {
         >
           Keyboard
         </button>
+        <a href="#/chats">Chats</a>
         <button onClick={() => void leave(false)}>Sign out</button>
         <button onClick={() => void leave(true)}>Sign out everywhere</button>
         {problem.value && <ProblemNote problem={problem.value} />}

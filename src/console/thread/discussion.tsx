@@ -12,6 +12,9 @@ type Entry = (VoteView | CommentView) & {
   readonly ms?: number
 }
 
+/** The channel of a vote, where it is not the console. */
+const BY: Readonly<Record<string, string>> = { key: ' · by key', slack: ' · in Slack' }
+
 /** Votes and comments in order of time. A vote on an earlier revision is void, and is marked as void. */
 export function Discussion({ view }: { readonly view: ThreadView }) {
   const entries: Entry[] = [...view.votes, ...view.comments].sort((a, b) => (a.at < b.at ? -1 : 1))
@@ -25,7 +28,7 @@ export function Discussion({ view }: { readonly view: ThreadView }) {
             <small>
               revision {entry.revision}
               {entry.void && ', void: the agent revised since'} · <Ago at={entry.at} />
-              {entry.via === 'key' && ' · by key'}
+              {BY[entry.via]}
               {entry.ms !== undefined && ` · ${lookOf(entry.ms).text}`}
             </small>
             {entry.comment && (

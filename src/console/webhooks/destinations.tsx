@@ -28,9 +28,9 @@ export function Destinations() {
       />
       <p class="note">
         Create and delete webhooks and their secrets with the command line or the API:{' '}
-        <code>countersign api create_webhook -f tenant={tenant} -f url=https://YOURS</code>,{' '}
-        <code>rotate_webhook_secret -f id=ID</code>, <code>delete_webhook -f id=ID</code>. A secret is shown
-        once, and never on this page.
+        <code>countersign api create_webhook -f tenant={tenant} -f url=https://YOURS</code>, or{' '}
+        <code>-f format=slack-app -f channel=ID</code> for a chat; <code>rotate_webhook_secret -f id=ID</code>
+        , <code>delete_webhook -f id=ID</code>. A secret is shown once, and never on this page.
       </p>
     </>
   )

@@ -1,6 +1,7 @@
 /** Every endpoint of the API, in the order of the OpenAPI document. */
 import { ADMIN } from './admin.ts'
 import { AGENT } from './agent.ts'
+import { CHATS } from './chats.ts'
 import { ERASURE } from './erasure.ts'
 import { FREEZE } from './freeze.ts'
 import { LEGAL_HOLD } from './legal-hold.ts'
@@ -13,6 +14,7 @@ export const OPERATIONS = {
   ...AGENT,
   ...REVIEW,
   ...SESSION,
+  ...CHATS,
   ...ADMIN,
   ...PUBLIC,
   ...FREEZE,

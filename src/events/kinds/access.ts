@@ -1,6 +1,8 @@
 import { alone, event } from './event.ts'
 import { flag, moment, number, oneOf, optional, text, texts } from '../record/field.ts'
 import {
+  chatLinked,
+  chatUnlinked,
   freezeEnded,
   freezeStarted,
   keyExpired,
@@ -12,9 +14,11 @@ import {
   sessionOpened,
 } from '../laws/access.ts'
 import { legalHoldEnded, legalHoldStarted } from '../laws/legal-holds.ts'
+import { UNLINK_REASONS } from '../../domain/linked-account.ts'
 import type { SessionEnd } from '../../domain/session.ts'
 
 const reviewer = text('the reviewer')
+const link = text('a random name of the link')
 const session_hash = text('SHA-256 of the session')
 const via = oneOf(['link', 'oidc'], 'the kind of sign-in')
 
@@ -167,6 +171,28 @@ export const ACCESS = {
     by: ['reviewer', 'admin', 'gateway:timer', 'gateway:sign-in', 'gateway:freeze'],
     logged: { reason: oneOf(SESSION_ENDS, 'why'), reviewer, session_hash, via },
     law: sessionEnded,
+  }),
+  'chat.linked': event({
+    of: 'linked account',
+    says: 'was made',
+    by: ['reviewer'],
+    logged: {
+      expires_at: moment('the latest end of the link'),
+      groups: optional(texts('groups of the reviewer, from the identity provider')),
+      link,
+    },
+    disclosed: {
+      member: text("the chat's id of the member"),
+      workspace: text("the chat's id of the workspace"),
+    },
+    law: chatLinked,
+  }),
+  'chat.unlinked': event({
+    of: 'linked account',
+    says: 'ended',
+    by: ['reviewer', 'admin', 'gateway:timer', 'gateway:freeze'],
+    logged: { link, reason: oneOf(UNLINK_REASONS, 'why'), reviewer },
+    law: chatUnlinked,
   }),
   'policy.loaded': event({
     of: 'bundle',

@@ -31,7 +31,7 @@ import { callEnded } from '../laws/outcomes.ts'
 import { requirementRaised } from '../laws/raises.ts'
 import { voteCast } from '../laws/votes.ts'
 
-const via = oneOf(['key', 'link', 'oidc'], 'the kind of sign-in of the reviewer')
+const via = oneOf(['key', 'link', 'oidc', 'slack'], 'the kind of sign-in of the reviewer, or the chat')
 const risk = oneOf(RISKS, 'the risk of the thread')
 const token_hash = text('SHA-256 of the proof')
 

@@ -27,7 +27,7 @@ export const WEBHOOKS = {
     says: 'was created',
     by: ['admin', 'reviewer'],
     logged: {
-      format: oneOf(['event', 'chat', 'teams'], 'the form of its deliveries'),
+      format: oneOf(['event', 'chat', 'teams', 'slack-app'], 'the form of its deliveries'),
       id,
       payload: oneOf(['thin', 'full'], 'whether deliveries carry the payload'),
       url: text('its URL; for a chat, only the origin and the end'),

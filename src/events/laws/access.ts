@@ -2,6 +2,7 @@ import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { SYSTEM } from '../../domain/evidence.ts'
 import { type FreezeScope, isReviewerFrozen, withFreeze, withoutFreeze } from '../../domain/freeze.ts'
+import type { UnlinkReason } from '../../domain/linked-account.ts'
 import type { SessionEnd } from '../../domain/session.ts'
 import type { ReadEvent } from '../record/read-event.ts'
 import { msOf, requireThat, textOf } from '../record/require.ts'
@@ -152,12 +153,61 @@ function requireEnd({ actor: { kind, id }, details: { reason, reviewer } }: Read
   requireThat(reason !== 'signed_out' || id === reviewer, `\`${id}\` may not sign out another reviewer`)
 }
 
+interface ChatLinked {
+  readonly link: string
+  readonly expires_at: string
+  readonly groups?: readonly string[] | undefined
+}
+
+/** A linked account is a way to vote, and proves nothing else. A session of its reviewer must have its groups. */
+export function chatLinked(ledger: Ledger, { actor, details }: ReadEvent<ChatLinked>): void {
+  const { link, expires_at, groups } = details
+  requireFresh(ledger, link, 'link')
+  const named = groups && JSON.stringify(groups)
+  const sessions = ledger.signedIn.get(wayOf(actor.id))?.groups
+  const isVouched = ledger.broken.has(`reviewer:${actor.id}`) || sessions?.has(named) === true
+  requireThat(isVouched, 'no session of the reviewer had these groups')
+  const account = { reviewer: actor.id, via: 'slack', groups: named }
+  ledger.sessions.set(link, account)
+  count(ledger, account, { change: 1, until: msOf(expires_at) })
+}
+
+interface ChatUnlinked {
+  readonly link: string
+  readonly reviewer: string
+  readonly reason: UnlinkReason
+}
+
+/** The actor that ends a link, by the reason. */
+const UNLINKS: Readonly<Record<UnlinkReason, string>> = {
+  unlinked: 'reviewer',
+  signed_out: 'reviewer',
+  renewed: 'reviewer',
+  ended_by_admin: 'admin',
+  frozen: 'gateway:freeze',
+  expired: 'gateway:timer',
+  removed: 'gateway:timer',
+  changed: 'gateway:timer',
+}
+
+export function chatUnlinked(ledger: Ledger, { actor, details }: ReadEvent<ChatUnlinked>): void {
+  const { link, reviewer, reason } = details
+  const account = ledger.sessions.get(link)
+  requireThat(account?.via === 'slack' && account.reviewer === reviewer, 'no such account was linked')
+  const who = actor.kind === 'gateway' ? `gateway:${actor.id}` : actor.kind
+  requireThat(UNLINKS[reason] === who, `\`${actor.id}\` ends no link as \`${reason}\``)
+  requireThat(actor.kind !== 'reviewer' || actor.id === reviewer, 'only the reviewer may unlink the account')
+  ledger.sessions.delete(link)
+  count(ledger, account, { change: -1, until: 0 })
+}
+
 function count(
   { signedIn }: Ledger,
   { reviewer, via, groups }: LedgerSession,
   { change, until }: { readonly change: 1 | -1; readonly until: number },
 ): void {
-  for (const name of [wayOf(reviewer), wayOf(reviewer, via)]) {
+  const own = wayOf(reviewer, via)
+  for (const name of via === 'slack' ? [own] : [wayOf(reviewer), own]) {
     const before = signedIn.get(name) ?? { open: 0, until: 0, groups: new Map<Vouched, number>() }
     const open = before.open + change
     if (open === 0) signedIn.delete(name)

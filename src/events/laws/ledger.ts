@@ -2,6 +2,7 @@ import type { JsonObject } from '../../contract/json.ts'
 import type { ReviewRequirement, Risk } from '../../domain/decision.ts'
 import { type Freezes, freezeSince, isVoidVote, NEVER_FROZEN } from '../../domain/freeze.ts'
 import { type LegalHold, type LegalHolds, NO_LEGAL_HOLDS } from '../../domain/legal-hold.ts'
+import { isSignIn } from '../../domain/session.ts'
 import { type ThreadStatus, type ThreadTrigger, transition } from '../../domain/thread.ts'
 import type { ReadEvent } from '../record/read-event.ts'
 import { requireThat, textOf } from '../record/require.ts'
@@ -21,7 +22,7 @@ export interface Ledger {
   readonly keys: Map<string, LedgerKeys>
   /** Unused links, by their SHA-256. */
   readonly links: Map<string, LedgerLink>
-  /** Open sessions, by their SHA-256. */
+  /** Open sessions, by their SHA-256, and linked accounts, by their names. */
   readonly sessions: Map<string, LedgerSession>
   /** Sessions of each reviewer, and of each reviewer with each way to sign in, as `["ann"]` and `["ann","oidc"]`. */
   readonly signedIn: Map<string, SignedIn>
@@ -194,7 +195,7 @@ export const standingVotes = ({ freezes }: Ledger, { votes }: LedgerThread): Led
 export function countedVotes(ledger: Ledger, thread: LedgerThread): LedgerVote[] {
   const { interactive, require_displayed } = thread.requirement
   return standingVotes(ledger, thread)
-    .filter(({ via }) => interactive !== true || via !== 'key')
+    .filter(({ via }) => interactive !== true || isSignIn(via))
     .filter(({ displayed }) => require_displayed !== true || displayed)
 }
 

@@ -155,7 +155,7 @@ export function requireVouched(
   { reviewer, via, groups }: Voter & { readonly via: string },
   requirement: ReviewRequirement,
 ): void {
-  if (via !== 'oidc') return requireThat(groups === undefined, NOT_VOUCHED)
+  if (via !== 'oidc' && via !== 'slack') return requireThat(groups === undefined, NOT_VOUCHED)
   const wanted = groupsEver(requirement)
   const vouched = [...sessions].some((text) => {
     if (text === undefined || groups === undefined) return text === groups

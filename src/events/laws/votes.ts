@@ -1,4 +1,5 @@
 import { displayedDigest } from '../../domain/digest.ts'
+import { isSignIn } from '../../domain/session.ts'
 import type { ReadEvent } from '../record/read-event.ts'
 import { listOf, objectOf, requireThat, textOf } from '../record/require.ts'
 import {
@@ -69,8 +70,8 @@ function requireVoter(ledger: Ledger, record: ReadEvent<VoteCast>, vote: LedgerV
 /** Requires the sign-in and the comment of the level. A rejection of an approval needs no sign-in. @throws LawBroken */
 function requireManner({ status, requirement }: LedgerThread, vote: LedgerVote, commented: boolean): void {
   requireThat(
-    status === 'approved' || requirement.interactive !== true || vote.via !== 'key',
-    'a key cannot vote when a sign-in is required',
+    status === 'approved' || requirement.interactive !== true || isSignIn(vote.via),
+    'only a sign-in to the console can vote when one is required',
   )
   requireThat(
     requirement.require_comment !== true || vote.decision !== 'reject' || commented,

@@ -35,14 +35,19 @@ export interface Identity {
  */
 export interface SealedFlow extends Flow {
   readonly until: number
-  /** The challenge of the tab that began the flow. Only the tab that began the flow may use the answer. */
+  /** The challenge of the tab, or the session, that began the flow. Only they may use the answer. */
   readonly challenge: string
 }
 
-const PURPOSE = 'countersign single sign-on flow, version 1'
+type Use = 'single sign-on' | 'chat'
+const purposeOf = (use: Use): string => `countersign ${use} flow, version 1`
 const SECRET_BYTES = 32
 
-export function beginFlow(deps: Deps, challenge: string): { flow: Flow; sealed: string } {
+export function beginFlow(
+  deps: Deps,
+  challenge: string,
+  use: Use = 'single sign-on',
+): { flow: Flow; sealed: string } {
   const secret = (): string => Buffer.from(deps.random(SECRET_BYTES)).toString('base64url')
   const flow: Flow = { state: secret(), nonce: secret(), verifier: secret() }
   const kept: SealedFlow = {
@@ -51,7 +56,7 @@ export function beginFlow(deps: Deps, challenge: string): { flow: Flow; sealed: 
     challenge,
   }
   const text = JSON.stringify(kept)
-  return { flow, sealed: seal(deps.commitmentSecret, PURPOSE, text, deps.random(SEAL_NONCE_BYTES)) }
+  return { flow, sealed: seal(deps.commitmentSecret, purposeOf(use), text, deps.random(SEAL_NONCE_BYTES)) }
 }
 
 /**
@@ -59,9 +64,14 @@ export function beginFlow(deps: Deps, challenge: string): { flow: Flow; sealed: 
  *
  * @throws SignInError `expired` when the browser began no flow, a different flow, or a flow too long ago
  */
-export function resumeFlow(deps: Deps, sealed: string | undefined, state: string | null): SealedFlow {
+export function resumeFlow(
+  deps: Deps,
+  sealed: string | undefined,
+  state: string | null,
+  use: Use = 'single sign-on',
+): SealedFlow {
   if (sealed === undefined) throw new SignInError('expired', 'the browser sent no flow cookie')
-  const text = unseal(deps.commitmentSecret, PURPOSE, sealed)
+  const text = unseal(deps.commitmentSecret, purposeOf(use), sealed)
   if (text === undefined) throw new SignInError('expired', 'the gateway did not issue the flow cookie')
   const flow = JSON.parse(text) as SealedFlow
   if (deps.store.now() >= flow.until) throw new SignInError('expired', 'the sign-in flow began too long ago')

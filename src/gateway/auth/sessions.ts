@@ -9,7 +9,7 @@ import type { Deps } from '../core/deps.ts'
 import { record } from '../core/event-record.ts'
 import { freezesNow, refuseFrozenReviewer } from '../core/freezes.ts'
 import { requireDirectory } from '../core/readiness.ts'
-import { neverPurge, purgeAt, purged } from '../core/expiry-index.ts'
+import { neverPurge, purgeAt, purged, readPurged } from '../core/expiry-index.ts'
 import { put, read, remove, unchanged, type Version } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { type Plan, storeCall, transact } from '../core/transact.ts'
@@ -134,6 +134,17 @@ export async function ifPossible(act: () => Promise<unknown>): Promise<void> {
 }
 
 const STORE_TROUBLE: readonly string[] = ['store_unavailable', 'outcome_unknown']
+
+/** The last use of the console by the reviewer, ms since 1970; undefined without an open session. */
+export async function lastUse(deps: Deps, tenant: string, reviewer: string): Promise<number | undefined> {
+  const entries = await deps.store.range(tenant, INDEX.signIns(reviewer), { limit: MOST_SIGN_INS })
+  const members = entries.map(({ member }) => readPurged(member)).filter(({ type }) => type === 'session')
+  const found = await Promise.all(members.map(({ id }) => findSession(deps, tenant, id)))
+  const open = found.filter((one) => one && endOf(one, deps.store.now(), deps.sessions) === undefined)
+  return open.reduce<number | undefined>((last, one) => Math.max(last ?? 0, one?.seen ?? 0), undefined)
+}
+
+const MOST_SIGN_INS = 1_000
 
 /** Ends a session that has expired, or that the directory ended. Reschedules the check of every other session. */
 export async function endWhenOver(deps: Deps, tenant: string, hash: string): Promise<Plan<void>> {

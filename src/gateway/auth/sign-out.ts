@@ -1,7 +1,6 @@
 import { GatewayError } from '../../contract/errors.ts'
 import { type Actor, ADMIN, BY_FREEZING, reviewerNamed } from '../../domain/evidence.ts'
 import { HOLDER_NAME, TENANT_NAME } from '../../domain/id.ts'
-import type { SessionEnd } from '../../domain/session.ts'
 import type { IndexEntry } from '../../store/store.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
@@ -9,6 +8,7 @@ import type { Person } from './login-links.ts'
 import { purged, readPurged } from '../core/expiry-index.ts'
 import { remove } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
+import { endLink } from './linked-accounts.ts'
 import { endSession, unlist } from './sessions.ts'
 import { isNothing, type Plan, readConfirmed, transact } from '../core/transact.ts'
 
@@ -23,8 +23,8 @@ export async function signOut(deps: Deps, caller: Caller): Promise<void> {
 }
 
 /**
- * Ends all sessions and unused links of the caller. The caller's own session ends last, because the caller may have to
- * retry.
+ * Ends all sessions, linked accounts and unused links of the caller. The caller's own session ends last, because the
+ * caller may have to retry.
  */
 export async function signOutEverywhere(deps: Deps, { tenant, id, keyHash }: Caller): Promise<void> {
   const ending = { reason: 'signed_out', actor: reviewerNamed(id) } as const
@@ -32,7 +32,8 @@ export async function signOutEverywhere(deps: Deps, { tenant, id, keyHash }: Cal
 }
 
 /**
- * Ends all sessions and links of a reviewer, even after the reviewer has left the directory. Keys stay.
+ * Ends all sessions, linked accounts and links of a reviewer, even after the reviewer has left the directory. Keys
+ * stay.
  *
  * @throws GatewayError `not_found` when there is neither such a reviewer nor a session
  */
@@ -49,7 +50,7 @@ export async function endSessions(deps: Deps, person: Person): Promise<void> {
 }
 
 interface Ending {
-  readonly reason: SessionEnd
+  readonly reason: 'signed_out' | 'ended_by_admin' | 'frozen'
   readonly actor: Actor
 }
 
@@ -88,7 +89,7 @@ async function endOne(
   const { type, id: hash } = readPurged(member)
   const gone = unlist(id, member)
   if (type === 'link') return { answer: undefined, writes: [remove('link', hash), ...gone] }
-  const end = await endSession(deps, tenant, hash, ending)
+  const end = await (type === 'linked' ? endLink : endSession)(deps, tenant, hash, ending)
   return { ...end, writes: [...end.writes, ...gone] }
 }
 

@@ -8,13 +8,15 @@ export interface Caller {
   readonly id: string
   /** The kind of credential; recorded with votes. */
   readonly via: Via
-  /** SHA-256 of the credential. */
+  /** SHA-256 of the credential; the id of a linked account. */
   readonly keyHash: string
   /** The revision of the key's or session's record, which the caller's commits guard. */
   readonly keyRevision: number
+  /** The commit of that revision. Present for a linked account, whose record has the same id when it is made again. */
+  readonly keyCommit?: string
   /** When the older of two keys expires, ms since 1970. Every other credential has `Infinity`. */
   readonly keyUntil?: number
-  /** Present for a session only. */
+  /** Present for a session, and for a linked account. */
   readonly session?: CallerSession
   /** Present for an agent: its standing when the request was admitted. */
   readonly standing?: Standing
@@ -26,7 +28,7 @@ export interface Standing {
   readonly entry: AgentEntry | undefined
 }
 
-export type Via = 'key' | 'link' | 'oidc'
+export type Via = 'key' | 'link' | 'oidc' | 'slack'
 
 export interface CallerSession {
   readonly expiresAt: number
@@ -40,7 +42,8 @@ export interface CallerSession {
 }
 
 /** The type of the record that proves the caller. */
-export const proofOf = ({ via }: Caller): 'key' | 'session' => (via === 'key' ? 'key' : 'session')
+export const proofOf = ({ via }: Caller): 'key' | 'session' | 'linked' =>
+  via === 'key' ? 'key' : via === 'slack' ? 'linked' : 'session'
 
 /**
  * A guard of the caller's credential record, which never changes until it is deleted. When the guard fails, the caller
@@ -54,7 +57,8 @@ export interface ProofGuard extends RecordGuard {
  * The guard that makes a revocation take effect immediately. The store refuses a commit under a deleted key or session.
  */
 export function keyGuard(caller: Caller): ProofGuard {
-  return { proof: true, type: proofOf(caller), id: caller.keyHash, revision: caller.keyRevision }
+  const { keyHash: id, keyRevision: revision, keyCommit: commitId } = caller
+  return { proof: true, type: proofOf(caller), id, revision, ...(commitId === undefined ? {} : { commitId }) }
 }
 
 export function unauthenticated(): GatewayError {

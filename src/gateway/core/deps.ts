@@ -56,6 +56,8 @@ export interface Deps {
   /** Key of the salted commitments in evidence. Anyone with this key can open them. */
   readonly commitmentSecret: Uint8Array
   readonly sessions: SessionTimes
+  /** Lifetime of a linked account, ms. */
+  readonly chatLinkMs: number
   /** The budgets of the settings; the bundle in force may lower them. */
   readonly budgets: Budgets
   /**

@@ -8,6 +8,8 @@ export type Purged =
   | 'token'
   | 'session'
   | 'link'
+  | 'linked'
+  | 'clicked'
   | 'delivery'
   | 'webhook'
   | 'freeze'

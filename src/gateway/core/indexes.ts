@@ -29,8 +29,10 @@ export const INDEX = {
   /** Calls whose expected outcome is late, and threads of such calls, scored by the time when they were allowed. */
   unreported: 'unreported',
   agentHistory: (agent: string): string => `history/agent/${agent}`,
-  /** A reviewer's credentials beside a key: `session <hash>`, `link <hash>`; scored by their expiry. */
+  /** A reviewer's credentials beside a key: `session <hash>`, `link <hash>`, `linked <account>`; scored by expiry. */
   signIns: (reviewer: string): string => `sign-ins/${reviewer}`,
+  /** Messages of chats about a thread. */
+  posted: (thread: string): string => `posted/${thread}`,
   /** Leased index of deliveries to attempt, scored by the time of the attempt. */
   outbox: (destination: string): string => `outbox/${destination}`,
   /** In the system partition: gateways, scored by their last report. */

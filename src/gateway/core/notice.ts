@@ -22,6 +22,8 @@ export interface Notice {
   readonly trace?: TraceContext | undefined
   /** True when an equal call already waits. Chats get no second message, but programs get every event. */
   readonly repeat?: true
+  /** True for a change that only messages of an app display. */
+  readonly quiet?: true
 }
 
 export const asRepeat = (notice: Notice): Notice => ({ ...notice, repeat: true })

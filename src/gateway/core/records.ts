@@ -7,6 +7,8 @@ import type { Range } from '../../events/record/field.ts'
 import type { Freezes } from '../../domain/freeze.ts'
 import type { LegalHolds } from '../../domain/legal-hold.ts'
 import type { MerkleTree } from '../../domain/merkle.ts'
+import type { CountedClick, PostedMessage } from '../../domain/posted-message.ts'
+import type { LinkedAccount } from '../../domain/linked-account.ts'
 import type { Ended } from '../../domain/outcome.ts'
 import type { Link, Session } from '../../domain/session.ts'
 import type { Thread } from '../../domain/thread.ts'
@@ -30,6 +32,10 @@ export interface Records {
   readonly seen: { readonly at: number }
   /** By SHA-256 of the one-time link's token. */
   readonly link: Link
+  /** By `<workspace>/<member>`. The record never changes until it is deleted. */
+  readonly linked: LinkedAccount
+  /** By `<reviewer>/<workspace>`. */
+  readonly linked_in: { readonly member: string }
   /** By thread id. */
   readonly thread: Thread
   /** By `<thread id>/<number>`. */
@@ -74,6 +80,10 @@ export interface Records {
   readonly tiles: TilesRecord
   /** In the system partition only, `all`: the question whether record files are lost, which each instance answers. */
   readonly loss: LossQuestion
+  /** By `chm_<tenant>_<hash>`: a message of a chat about a thread (src/gateway/chat/deliver.ts). */
+  readonly posted: PostedMessage
+  /** By SHA-256 of the envelope's id: a click that was counted. */
+  readonly clicked: CountedClick
   /** By its id. */
   readonly delivery: DeliveryRecord
   /** In the system partition only, by the id of a gateway: its last report. */

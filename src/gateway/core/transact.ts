@@ -257,7 +257,8 @@ async function refuseDeadKeys(deps: Deps, tenant: string, guards: readonly Guard
   if (key === undefined) return
   forgetKey(deps, key.id)
   const record = await storeCall(() => deps.store.get(tenant, key.type, key.id))
-  if (record?.revision !== key.revision) throw unauthenticated()
+  if (record?.revision !== key.revision || (key.commitId ?? record.commitId) !== record.commitId)
+    throw unauthenticated()
 }
 
 export function forgetKey(deps: Deps, keyHash: string): void {

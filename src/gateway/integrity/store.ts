@@ -97,7 +97,7 @@ async function lostIn(archive: StoreArchive, partition: string): Promise<readonl
   return files.filter(({ isLost }) => isLost)
 }
 
-const OF_TENANTS = ['key', 'holder', 'session', 'link', 'thread']
+const OF_TENANTS = ['key', 'holder', 'session', 'link', 'linked', 'thread']
 
 /** The checks of a partition, without that of its record files. */
 const checksOf = (partition: string, now: () => number): readonly PartCheck[] => [

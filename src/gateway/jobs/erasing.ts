@@ -198,8 +198,10 @@ async function eraseDeliveries(
 
 /** True for a delivery of the selection. Its text is not searched: a chat's text is cut, and has other characters. */
 function concerns(delivery: Records['delivery'], state: State, found: ReadonlySet<string>): boolean {
-  const { agent_id, task_id, thread_id = '', call = '' } = delivery
+  const { agent_id, task_id, thread_id = '', call = '', body } = delivery
   const { selection } = state
+  // a delivery to an app of a chat holds nothing of the call, and takes the call out of the chat
+  if (body === '') return false
   if (found.has(thread_id) || found.has(call)) return true
   if ('agent' in selection) return agent_id === selection.agent
   if ('task_id' in selection) return task_id === selection.task_id

@@ -7,6 +7,7 @@ import { INDEX } from '../core/indexes.ts'
 import { type KnownLegalHolds, legalHoldsNow } from '../core/legal-holds.ts'
 import { put, read, remove, revisionId, unchanged, unlessBroken, type Versioned } from '../core/records.ts'
 import { type Plan, transact } from '../core/transact.ts'
+import { redrawDeleted } from '../webhooks/outbox.ts'
 import { entriesOf, listEntries } from '../thread/thread-indexes.ts'
 
 /*
@@ -132,5 +133,6 @@ export async function deletionOf(deps: Deps, thread: Thread): Promise<Write[]> {
     neverPurge('call', id),
     remove('comments', id),
     remove('thread', id),
+    ...(await redrawDeleted(deps, tenant, id)),
   ]
 }

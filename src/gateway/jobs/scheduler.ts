@@ -17,6 +17,7 @@ import { neverPurge, purgeAt, purged, type Purged, readPurged } from '../core/ex
 import { read, remove, unchanged, type Versioned } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { endOverlap } from '../auth/keys.ts'
+import { endLinkWhenOver } from '../auth/linked-accounts.ts'
 import { endWhenOver, unlist } from '../auth/sessions.ts'
 import { dueCall } from './due-calls.ts'
 import { beginForgetting } from './forget-threads.ts'
@@ -175,6 +176,9 @@ const PURGES: Readonly<Record<Purged, Purge>> = {
   token: forgetToken,
   session: endWhenOver,
   link: forgetLink,
+  linked: endLinkWhenOver,
+  clicked: (_deps, _tenant, id) =>
+    Promise.resolve({ answer: undefined, writes: [remove('clicked', id), neverPurge('clicked', id)] }),
   delivery: forgetDelivery,
   webhook: forgetDestination,
   freeze: sweepFrozen,

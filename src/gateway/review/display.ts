@@ -20,7 +20,7 @@ import { lookedMs } from './view-time.ts'
  * (docs/review-api.md).
  */
 
-interface Revisions {
+export interface Revisions {
   readonly record: RevisionRecord
   readonly previous: RevisionRecord | undefined
   readonly shown: Shown
@@ -130,6 +130,24 @@ export async function checkDisplayed(
   return { extent, display: { digest: displayed.digest, seen, unseen, ms } }
 }
 
+/** The display of a message that held these places, with a digest for the reviewer who clicked it. */
+export async function displayIn(
+  deps: Deps,
+  caller: Caller,
+  thread: Thread,
+  { places, since }: { readonly places: readonly string[]; readonly since: number },
+): Promise<Displayed> {
+  const { parts, ...known } = displayOf(caller, thread, await revisionsOf(deps, caller, thread))
+  const { thread_id, revision } = thread
+  const seen = [...places]
+  return {
+    digest: displayedDigest({ thread_id, revision, ...known, seen }),
+    seen,
+    unseen: parts.filter((place) => !seen.includes(place)),
+    ms: Math.max(0, deps.store.now() - since),
+  }
+}
+
 /** Refuses other texts than places of the call as its reader sees it, because evidence keeps them. */
 function requirePlaces(places: readonly string[], parts: readonly string[], { shown }: Revisions): void {
   const members = new Set(Object.keys(shown.payload).map((name) => payloadName([name])))
@@ -161,7 +179,7 @@ function isOptional(deps: Deps, { risk }: Thread, { record, shown }: Revisions, 
   return isHidden && deps.policies.current()?.views[risk].reveal === 'optional'
 }
 
-async function revisionsOf(deps: Deps, caller: Caller, thread: Thread): Promise<Revisions> {
+export async function revisionsOf(deps: Deps, caller: Caller, thread: Thread): Promise<Revisions> {
   const { thread_id, tenant, revision } = thread
   const [record, previous] = await Promise.all(
     [revision, revision - 1].map((number) =>

@@ -18,7 +18,8 @@ export function me(deps: Deps, caller: Caller): Me {
     groups: [...groups],
     roles: [...roles],
     owns,
-    via,
+    // a linked account votes, and asks for nothing
+    via: via as Me['via'],
     ...(email === undefined ? {} : { email }),
     ...(session && { session: { idle_ms: deps.sessions.idle, expires_at: isoTime(session.expiresAt) } }),
   }

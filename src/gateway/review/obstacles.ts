@@ -1,6 +1,7 @@
 import { type ErrorCode, GatewayError } from '../../contract/errors.ts'
 import { THREAD_ID } from '../../domain/id.ts'
 import { isReviewerFrozen, isVoidVote } from '../../domain/freeze.ts'
+import { isSignIn } from '../../domain/session.ts'
 import { eligible } from '../../domain/quorum.ts'
 import { currentVotes, isExpired, isUsed, type Thread, transition, type Vote } from '../../domain/thread.ts'
 import type { ReviewerEntry, Snapshot, Tenant } from '../../policy/language/snapshot.ts'
@@ -35,7 +36,7 @@ export function checkPending(thread: Thread, circumstances: Circumstances): void
 }
 
 /** The state of a closed thread, even before its end is recorded; undefined while reviewers can vote. */
-function closedAs(thread: Thread, { now, freezes, rejects }: Circumstances): string | undefined {
+export function closedAs(thread: Thread, { now, freezes, rejects }: Circumstances): string | undefined {
   const { status, approval } = thread
   if (isExpired(thread, now)) return 'the thread is expired'
   if (thread.withdrawn_at !== undefined) return 'the thread is withdrawn'
@@ -139,13 +140,13 @@ export function obstacleFor(
   if (
     obstacle !== undefined ||
     thread.status === 'approved' ||
-    caller.via !== 'key' ||
+    isSignIn(caller.via) ||
     thread.requirement.interactive !== true
   )
     return obstacle
   return {
     code: 'sign_in_required',
-    reason: 'this needs a sign-in to the console; a key is not enough',
+    reason: `this needs a sign-in to the console; a ${caller.via === 'key' ? 'key' : 'chat'} is not enough`,
   }
 }
 

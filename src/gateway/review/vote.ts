@@ -1,10 +1,11 @@
-import type { VoteRequest } from '../../contract/review-requests.ts'
+import type { Displayed, VoteRequest } from '../../contract/review-requests.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { saysSomething } from '../../domain/comment.ts'
 import type { ReviewRequirement } from '../../domain/decision.ts'
 import { type Actor, reviewerNamed } from '../../domain/evidence.ts'
 import { groupsEver } from '../../domain/quorum.ts'
 import type { Approval, Thread, Vote } from '../../domain/thread.ts'
+import type { Guard, Write } from '../../store/store.ts'
 import type { Tenant } from '../../policy/language/snapshot.ts'
 import { checkDisplayed, type Recorded } from './display.ts'
 import { lookedMs } from './view-time.ts'
@@ -31,6 +32,15 @@ export interface Ballot {
   readonly shown?: string
   /** True for a part of a vote on several calls. */
   readonly together?: true
+  /** Checks a click in a chat, as part of the vote. */
+  readonly clicked?: (thread: Thread) => Promise<Clicked>
+}
+
+/** The parts that a click adds to its vote. */
+export interface Clicked {
+  readonly displayed: Displayed
+  readonly guards: readonly Guard[]
+  readonly writes: readonly Write[]
 }
 
 /**
@@ -65,7 +75,9 @@ async function voteOnce(deps: Deps, caller: Caller, ballot: Ballot): Promise<Com
     refuseObstacle(deps, caller, thread.value, { freezes, rejects })
     checkComment(thread.value, ballot)
     checkAlone(thread.value, ballot)
-    const displayed = await checkDisplayed(deps, caller, thread.value, ballot.vote)
+    const clicked = await ballot.clicked?.(thread.value)
+    const shown = clicked ? { ...ballot.vote, displayed: clicked.displayed } : ballot.vote
+    const displayed = await checkDisplayed(deps, caller, thread.value, shown)
     const guards = [unchanged('thread', ballot.thread_id, thread), keyGuard(caller), freezeGuard(freezes)]
     const epoch = await deps.store.epoch(caller.tenant)
     const inTime = thread.value.approval?.collected_at === undefined ? beforeDeadline(thread.value) : {}
@@ -74,12 +86,22 @@ async function voteOnce(deps: Deps, caller: Caller, ballot: Ballot): Promise<Com
     if (raising)
       return { ...raising, answer: 'raised', guards: [...(raising.guards ?? []), keyGuard(caller)] }
     looked = lookedMs(deps, caller, thread.value)
-    return { ...approving(deps, snapshot, plan.answer, plan), guards: [...guards, { epoch }], ...inTime }
+    const counted = approving(deps, snapshot, plan.answer, plan)
+    return { ...withClick(counted, [...guards, { epoch }], clicked), ...inTime }
   })
   const { decision } = ballot.vote
   if (committed.answer !== 'raised')
     deps.observe({ kind: 'voted', decision, lookedMs: looked, thread_id: ballot.thread_id })
   return committed
+}
+
+/** The plan of a vote with the record of its click. */
+function withClick(
+  plan: Plan<Thread>,
+  guards: readonly Guard[],
+  { guards: more, writes }: Pick<Clicked, 'guards' | 'writes'> = { guards: [], writes: [] },
+): Plan<Thread> {
+  return { ...plan, guards: [...guards, ...more], writes: [...(plan.writes ?? []), ...writes] }
 }
 
 function checkRevision(thread: Thread, { vote, shown }: Ballot): void {

@@ -1,5 +1,6 @@
 import type { ReviewRequirement } from '../../domain/decision.ts'
 import { type Freezes, isReviewerFrozen, isVoidVote } from '../../domain/freeze.ts'
+import { isSignIn } from '../../domain/session.ts'
 import { quorum } from '../../domain/quorum.ts'
 import { currentVotes, type Thread } from '../../domain/thread.ts'
 import { folded } from '../../domain/subject.ts'
@@ -15,7 +16,7 @@ export function approversOf(tenant: Tenant | undefined, thread: Thread, freezes:
   return currentVotes(thread)
     .filter((vote) => vote.decision === 'approve' && !isOwner(tenant, thread, vote.reviewer))
     .filter((vote) => !isVoidVote(freezes, vote))
-    .filter((vote) => !interactive || vote.via !== 'key')
+    .filter((vote) => !interactive || isSignIn(vote.via))
     .filter((vote) => !require_displayed || vote.displayed === true)
     .flatMap(({ reviewer, groups }) => {
       const entry = tenant?.reviewers.get(reviewer)

@@ -196,10 +196,30 @@ export function writeThread(
       { op: 'mark', index: INDEX.evidence(thread.thread_id) },
     ],
     evidence,
-    notices: events.map((type, i) =>
-      threadNotice(type, thread, { at, sequence: last + i + 1, ...(payload && { payload }) }),
-    ),
+    notices: [
+      ...events.map((type, i) =>
+        threadNotice(type, thread, { at, sequence: last + i + 1, ...(payload && { payload }) }),
+      ),
+      ...quietly(thread, { at, sequence: last, evidence, events }),
+    ],
   }
+}
+
+/** The notice of a vote that decides nothing yet. */
+function quietly(
+  thread: Thread,
+  {
+    at,
+    sequence,
+    evidence,
+    events,
+  }: Pick<ThreadChanged, 'at' | 'evidence'> & {
+    readonly sequence: number
+    readonly events: readonly unknown[]
+  },
+): Notice[] {
+  if (events.length > 0 || !evidence.some(({ type }) => type === 'vote.cast')) return []
+  return [{ ...threadNotice('review.pending', thread, { at, sequence }), quiet: true }]
 }
 
 /** The writes for a thread whose next check by the timer has changed, and nothing that evidence contains. */

@@ -13,7 +13,8 @@ import { type Plan, transact } from '../core/transact.ts'
 
 /** The result of one attempt of a delivery. */
 export interface AttemptResult {
-  readonly outcome: 'success' | 'failure' | 'gone'
+  /** `later` and `lost` say nothing about the destination: a message in the making, and one that is gone. */
+  readonly outcome: 'success' | 'failure' | 'gone' | 'later' | 'lost'
   /** The HTTP status, or the reason why no status arrived. */
   readonly answer: string
   /** The pause that the receiver requested, ms. */
@@ -83,7 +84,8 @@ function settled(deps: Deps, record: DeliveryRecord, attempt: AttemptResult): De
   const after = { ...kept, attempts, last: { at: now, result: attempt.answer } }
   if (attempt.outcome === 'success') return { ...after, state: 'delivered' }
   const random = Buffer.from(deps.random(RANDOM_BYTES)).readUInt32BE() / 2 ** 32
-  const pause = attempt.outcome === 'gone' ? undefined : pauseAfter(attempts, random, attempt.wishedMs)
+  const isOver = attempt.outcome === 'gone' || attempt.outcome === 'lost'
+  const pause = isOver ? undefined : pauseAfter(attempts, random, attempt.wishedMs)
   return pause === undefined ? { ...after, state: 'dead' } : { ...after, next_at: now + pause }
 }
 
@@ -127,8 +129,9 @@ async function destinationAfter(
   const known = await read(deps.store, tenant, 'destinations', DESTINATIONS)
   const before = known?.value.destinations ?? []
   const now = deps.store.now()
+  const { outcome } = attempt
   const one = before.find(({ id }) => id === destination)
-  const next = one && afterTry(one, attempt.outcome, now)
+  const next = one && (outcome === 'later' || outcome === 'lost' ? one : afterTry(one, outcome, now))
   if (next === undefined || next === one)
     return { guards: [], writes: [], landed: () => undefined, evidence: [] }
   const list = before.map((other) => (other === one ? next : other))

@@ -3,7 +3,7 @@ import type { WebhookChatBody } from '../../contract/webhook.ts'
 import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { type CardMessage, chatCard, chatText } from '../../events/chat.ts'
-import { type ChatFormat, type Destination, isChat, subscribesTo } from '../../domain/webhook.ts'
+import { type ChatFormat, type Destination, isChat, isChatApp, subscribesTo } from '../../domain/webhook.ts'
 import type { Guard, Write } from '../../store/store.ts'
 import type { Deps, Enqueued } from '../core/deps.ts'
 import { callKey, isoTime } from '../core/event-record.ts'
@@ -38,7 +38,10 @@ export async function enqueue(deps: Deps, tenant: string, notices: readonly Noti
   if (notices.length === 0) return NOTHING
   const known = deps.destinations.get(tenant) ?? (await destinationsNow(deps, tenant))
   if (known.list.length === 0) return { guards: guardsOf(known), writes: [] }
-  const shown = notices.map((notice) => asShown(deps, notice))
+  const hasApp = known.list.some(({ format }) => isChatApp(format))
+  const heard = hasApp ? notices : notices.filter(({ quiet }) => quiet !== true)
+  if (heard.length === 0) return { guards: guardsOf(known), writes: [] }
+  const shown = heard.map((notice) => asShown(deps, notice))
   const addressed = await Promise.all(
     shown.map((notice) => address(deps, tenant, { notice, list: known.list })),
   )
@@ -119,7 +122,10 @@ async function address(
   tenant: string,
   { notice, list }: { readonly notice: Notice; readonly list: readonly Destination[] },
 ): Promise<Addressed> {
-  const isFor = ({ format }: Destination): boolean => notice.repeat === undefined || !isChat(format)
+  const isFor = (one: Destination): boolean => {
+    if (isChatApp(one.format)) return notice.body.thread_id !== undefined
+    return notice.quiet === undefined && (notice.repeat === undefined || !isChat(one.format))
+  }
   const destinations = list.filter((one) => subscribesTo(one, notice.body.type) && isFor(one))
   return { notice, destinations, texts: await textsOf(deps, tenant, { notice, destinations }) }
 }
@@ -137,7 +143,7 @@ async function textsOf(
   return { thin, full: JSON.stringify({ ...common, ...defined({ heading, payload }) }) }
 }
 
-const getsPayload = ({ format, payload }: Destination): boolean => !isChat(format) && payload === 'full'
+const getsPayload = ({ format, payload }: Destination): boolean => payload === 'full' && !isChat(format)
 
 function deliveryOf(
   deps: Deps,
@@ -146,6 +152,8 @@ function deliveryOf(
 ): NewDelivery {
   const id = `whd_${tenant}_${deps.nextId()}`
   const { body, trace } = notice
+  const { format } = destination
+  if (isChatApp(format)) return { id, record: redrawOf(deps, destination.id, body, trace) }
   const text = getsPayload(destination) ? texts.full : texts.thin
   const record: DeliveryRecord = {
     destination: destination.id,
@@ -154,8 +162,8 @@ function deliveryOf(
     ...(body.thread_id === undefined && body.agent_id !== undefined
       ? { call: callKey(isoTime(notice.at), body.agent_id, body.task_id) }
       : {}),
-    body: isChat(destination.format)
-      ? JSON.stringify(chatBody(deps, body, destination.format))
+    body: isChat(format)
+      ? JSON.stringify(chatBody(deps, body, format))
       : `{"id":${JSON.stringify(id)},${text.slice(1)}`,
     created_at: deps.store.now(),
     state: 'waiting',
@@ -164,6 +172,38 @@ function deliveryOf(
   }
   return { id, record }
 }
+
+/** A delivery to an app. It holds nothing of the call: the message is drawn when it is sent. */
+const redrawOf = (
+  deps: Deps,
+  destination: string,
+  { type, thread_id }: Pick<Notice['body'], 'type' | 'thread_id'>,
+  trace?: Notice['trace'],
+): DeliveryRecord => ({
+  destination,
+  type,
+  ...defined({ thread_id, trace }),
+  body: '',
+  created_at: deps.store.now(),
+  state: 'waiting',
+  attempts: 0,
+})
+
+/** The writes by which the messages about a deleted thread lose its data. */
+export async function redrawDeleted(deps: Deps, tenant: string, thread_id: string): Promise<Write[]> {
+  const index = INDEX.posted(thread_id)
+  const entries = await deps.store.range(tenant, index, { limit: MOST_MESSAGES })
+  const posted = await Promise.all(entries.map(({ member }) => read(deps.store, tenant, 'posted', member)))
+  return posted.flatMap((one) => {
+    if (one === undefined) return []
+    const id = `whd_${tenant}_${deps.nextId()}`
+    const body = { type: 'review.pending', thread_id } as const
+    return deliveryWrites({ id, record: redrawOf(deps, one.value.destination, body) })
+  })
+}
+
+/** More than a tenant has webhooks. */
+const MOST_MESSAGES = 100
 
 function chatBody(deps: Deps, body: Notice['body'], format: ChatFormat): WebhookChatBody | CardMessage {
   const { thread_id } = body

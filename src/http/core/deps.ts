@@ -9,6 +9,7 @@ import type { Deps } from '../../gateway/core/deps.ts'
 import type { Span, TraceContext } from '../../gateway/core/trace-context.ts'
 import type { Rates } from './rate-limit.ts'
 import type { Schemas } from './validation.ts'
+import type { IdentityProvider } from '../../gateway/auth/identity-provider.ts'
 import type { SingleSignOn } from '../../gateway/auth/sign-in-by-provider.ts'
 import type { Site } from './same-origin.ts'
 import type { Waits } from './long-polls.ts'
@@ -41,6 +42,8 @@ export interface HttpDeps {
   readonly site: () => Site
   /** Absent when people sign in only with one-time links. */
   readonly singleSignOn?: SingleSignOn
+  /** The chat whose accounts can be linked. */
+  readonly chats?: IdentityProvider
   /** Calls for which each shadow rule has fired since the start. */
   readonly shadowCounts: ReadonlyMap<string, number>
   readonly watcher: TrafficWatcher

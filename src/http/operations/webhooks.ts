@@ -27,7 +27,7 @@ export function webhookHandlers({ webhooks }: HttpDeps): Handlers<typeof WEBHOOK
   return {
     create_webhook: async ({ gateway, caller, body }) => {
       const acting = actingIn(caller, body.tenant)
-      const reason = webhooks.refusalOf(body.url)
+      const reason = body.url === undefined ? undefined : webhooks.refusalOf(body.url)
       if (reason !== undefined) throw refusedUrl(reason)
       return createDestination(gateway, acting, body, composeSecret)
     },

@@ -8,6 +8,7 @@ import type { HttpDeps } from '../core/deps.ts'
 import type { AdminRight, Handlers } from '../core/handler.ts'
 import { adminHandlers } from '../operations/admin.ts'
 import { agentHandlers } from '../operations/agent.ts'
+import { chatHandlers } from '../operations/chats.ts'
 import { type Health, publicHandlers } from '../operations/public.ts'
 import { reviewHandlers } from '../operations/review.ts'
 import { sessionHandlers } from '../operations/session.ts'
@@ -23,6 +24,7 @@ export function mountOperations(app: FastifyInstance, http: HttpDeps, health: He
     ...agentHandlers(http),
     ...reviewHandlers(http),
     ...sessionHandlers(http),
+    ...chatHandlers(http),
     ...adminHandlers(http),
     ...webhookHandlers(http),
     ...publicHandlers(http, health),

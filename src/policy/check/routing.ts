@@ -180,20 +180,56 @@ function checkLevel(
     ...checkInteractive(reader, keys.interactive),
     ...checkVoteNeeds(reader, keys),
   }
-  return { requirement, view: checkView(reader, keys, risk) }
+  const view = checkView(reader, keys, risk)
+  checkChatFits(reader, keys.chat, { risk, view, requirement })
+  return { requirement, view }
 }
 
 /** The keys of a level that describe how reviewers look at a call. */
-const VIEW_KEYS = ['comments', 'require_comment', 'reveal', 'require_displayed'] as const
+const VIEW_KEYS = ['comments', 'require_comment', 'reveal', 'require_displayed', 'chat'] as const
 type ViewDocs = { readonly [K in (typeof VIEW_KEYS)[number]]?: Doc | undefined }
 
 /** Reads the parts of a level that only the reviewer's page uses. Reveals are required from medium risk up. */
-function checkView(reader: Reader, { comments, reveal }: ViewDocs, risk: Risk): LevelView {
+function checkView(reader: Reader, { comments, reveal, chat }: ViewDocs, risk: Risk): LevelView {
   const standard = riskAbove(risk, 'low') ? 'required' : 'optional'
   return {
     comments: comments ? checkComments(reader, comments) : [],
     reveal: (reveal && readOneOf(reader, reveal, '`reveal`', ['required', 'optional'])) ?? standard,
+    ...(chat ? checkChat(reader, chat) : {}),
   }
+}
+
+/** Reads `chat`: true, or a map with a time; false is the default. */
+function checkChat(reader: Reader, doc: Doc): Pick<LevelView, 'chat'> {
+  if (doc.kind !== 'map') return readBoolean(reader, doc, '`chat`') === true ? { chat: {} } : {}
+  const keys = readKeys(reader, doc, { what: '`chat`', required: ['signed_in_within'] })
+  const within = keys.signed_in_within && readDuration(reader, keys.signed_in_within, '`signed_in_within`')
+  return within === undefined ? {} : { chat: { signed_in_within_ms: within } }
+}
+
+/** Reports a level whose calls a chat can never decide. */
+function checkChatFits(
+  reader: Reader,
+  doc: Doc | undefined,
+  {
+    risk,
+    view,
+    requirement,
+  }: {
+    readonly risk: Risk
+    readonly view: LevelView
+    readonly requirement: Pick<ReviewRequirement, 'interactive'>
+  },
+): void {
+  if (doc === undefined || view.chat === undefined) return
+  if (risk === 'critical') reader.report('bad-value', doc, 'a call of critical risk is not decided in a chat')
+  if (requirement.interactive === true)
+    reader.report(
+      'bad-value',
+      doc,
+      'a vote in a chat is no sign-in to the console',
+      'remove `chat` or `interactive`',
+    )
 }
 
 function checkComments(reader: Reader, doc: Doc): readonly string[] {

@@ -12,7 +12,7 @@ export function printDiff(diff: BundleDiff): string {
     ...diff.tools.flatMap((tool) =>
       shownChanges(tool).map((change) => ({ order: rank(change), text: changeText(tool, change) })),
     ),
-    ...[...diff.limits, ...diff.history, ...diff.directory].map((change) => ({
+    ...[...diff.levels, ...diff.limits, ...diff.history, ...diff.directory].map((change) => ({
       order: rank(change),
       text: [`${change.direction.toUpperCase()} ${change.text}`],
     })),
@@ -81,8 +81,16 @@ export function exampleText({ example: { call, beforeBy, afterBy } }: Change): s
   return `e.g. ${[showExample(call.payload), ...facts].join(', ')}: by ${by.join(' -> ')}`
 }
 
-export function summaryOf({ complete, cells, tools, limits, history, directory }: BundleDiff): string {
-  const changes = [...tools.flatMap((tool) => tool.changes), ...limits, ...history, ...directory]
+export function summaryOf({
+  complete,
+  cells,
+  tools,
+  levels,
+  limits,
+  history,
+  directory,
+}: BundleDiff): string {
+  const changes = [...tools.flatMap((tool) => tool.changes), ...levels, ...limits, ...history, ...directory]
   const count = (direction: Change['direction']): number =>
     changes.filter((change) => change.direction === direction).length
   const unsure = tools.flatMap((tool) => tool.unsure.map(({ kind }) => kind))

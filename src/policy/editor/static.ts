@@ -187,6 +187,11 @@ function levelSchema(groups: readonly string[]): JsonObject {
       type: 'boolean',
       description: 'Whether an approval needs proof that each part to see was displayed.',
     },
+    chat: {
+      anyOf: [{ type: 'boolean' }, closed(['signed_in_within'], { signed_in_within: DURATION })],
+      description:
+        'Whether reviewers may decide in a chat; with a time, only if they used the console within it.',
+    },
   })
 }
 

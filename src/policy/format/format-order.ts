@@ -42,9 +42,13 @@ const TOOL: KeyOrder = {
 
 const LEVEL: KeyOrder = {
   keys: keys(
-    'group approvals interactive expires remind_after escalate working comments require_comment reveal require_displayed',
+    'group approvals interactive expires remind_after escalate working comments require_comment reveal require_displayed chat',
   ),
-  inside: { escalate: { keys: keys('after group') }, working: { keys: keys('days hours holidays') } },
+  inside: {
+    escalate: { keys: keys('after group') },
+    working: { keys: keys('days hours holidays') },
+    chat: { keys: keys('signed_in_within') },
+  },
 }
 const ROUTING: KeyOrder = {
   keys: keys('unmatched allow_up_to timezone levels retention disclose lists budgets'),

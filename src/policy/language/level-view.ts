@@ -4,4 +4,6 @@ export interface LevelView {
   readonly comments: readonly string[]
   /** `required`: hidden values are parts to see. */
   readonly reveal: 'required' | 'optional'
+  /** Present when reviewers may decide in a chat. With a time, only those who used the console within it. */
+  readonly chat?: { readonly signed_in_within_ms?: number }
 }

@@ -9,7 +9,7 @@ import type { EvidenceRecord } from '../../gateway/core/event-record.ts'
 import type { Store } from '../../store/store.ts'
 import { countLoad, countWithdrawal, type Load, type Withdrawn } from './count-load.ts'
 import { createExposition, type Exposition, type Format } from './exposition.ts'
-import type { ShedConnection } from '../../metrics/labels.ts'
+import type { ChatResult, ShedConnection } from '../../metrics/labels.ts'
 import { createReader, type Readings } from './gauges.ts'
 import { errorKind, observeStore, type StoreCall } from './store-calls.ts'
 
@@ -23,6 +23,10 @@ export interface Metrics {
   readonly observeShedConnection: (how: ShedConnection) => void
   /** Counts one attempt of a delivery. `lagMs` is the time from the event to its delivery. */
   readonly observeDelivery: (tried: Tried) => void
+  readonly observeClick: (result: ChatResult) => void
+  /** Counts a message that was sent to a chat or rewritten there. */
+  readonly observeChatMessage: (what: 'post' | 'rewrite', result: 'sent' | 'gone' | 'failed') => void
+  readonly chatConnected: (is: boolean) => void
   readonly observeLoad: (load: Load) => void
   readonly observeWithdrawal: (withdrawn: Withdrawn) => void
   /** Returns the store, with its calls counted. */
@@ -77,6 +81,9 @@ export function createMetrics(sources: MetricSources): Metrics {
     observeAborted: () => instruments.count('httpAborted', {}),
     observeShedConnection: (how) => instruments.count('connectionsShed', { how }),
     observeDelivery: (tried) => countTry(instruments, tried),
+    observeClick: (result) => instruments.count('chatClicks', { result }),
+    observeChatMessage: (what, result) => instruments.count('chatMessages', { what, result }),
+    chatConnected: (is) => instruments.set('chatConnected', { chat: 'slack' }, is ? 1 : 0),
     observeLoad: (load) => countLoad(instruments, load),
     observeWithdrawal: (withdrawn) => countWithdrawal(instruments, withdrawn),
     observed: (store) => observeStore(store, (call) => countStoreCall(instruments, call)),

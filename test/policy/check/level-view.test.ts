@@ -33,9 +33,25 @@ describe('how a level is reviewed', () => {
     ['comments: yes', '`comments` must be a list'],
     ['reveal: maybe', '`maybe` is not a value for `reveal`'],
     ['require_comment: 1', '`require_comment` must be true or false'],
+    ['chat: maybe', '`chat` must be true or false'],
+    ['chat: { signed_in_within: 0m }', '`0m` is not a duration'],
+    ['chat: {}', 'signed_in_within'],
+    ['chat: true, interactive: true', 'a vote in a chat is no sign-in to the console'],
     ['require_displayed: "x"', '`require_displayed` must be true or false'],
   ])('is refused: %s', async (keys, problem) => {
     expect((await problemsOf(keys)).join()).toContain(problem)
+  })
+
+  it('is not decided in a chat unless the file says so, and never at critical risk', async () => {
+    const low = async (keys: string) =>
+      (await snapshotOf(bundle({ 'routing.yaml': withLow(keys) }))).views.low.chat
+    expect(await low('chat: true')).toEqual({})
+    expect(await low('chat: false')).toBeUndefined()
+    expect(await low('chat: { signed_in_within: 15m }')).toEqual({ signed_in_within_ms: 900_000 })
+    const critical = ROUTING.replace(/(critical:.*) \}/, '$1, chat: true }')
+    expect((await diagnose(bundle({ 'routing.yaml': critical }))).map(({ message }) => message)).toEqual([
+      'a call of critical risk is not decided in a chat',
+    ])
   })
 
   it('has working time, with days, hours, holidays of a list, and the time zone of the file', async () => {

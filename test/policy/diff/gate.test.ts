@@ -348,3 +348,27 @@ describe('two random bundles that decide drawn calls differently', () => {
     expect(sampled).toBeGreaterThan(RUNS / 20)
   }, 400_000)
 })
+
+describe('a level that may be decided in a chat', () => {
+  const chat = (keys: string): Query => ({
+    when: tables('a'),
+    routing: ['expires: 8h }', `expires: 8h${keys} }`],
+  })
+
+  it('loosens, and a shorter time since the console was used tightens', async () => {
+    const [none, within, always] = [chat(''), chat(', chat: { signed_in_within: 15m }'), chat(', chat: true')]
+    const made = await between(none, always)
+    expect(gates(made)).toEqual({ loosens: true, changes: true })
+    expect(printDiff(made)).toContain('LOOSENS level low: may be decided in a chat')
+    expect(printMarkdown(made)).toContain('- `level low: may be decided in a chat`')
+    const shorter = await between(always, within)
+    expect(gates(shorter)).toEqual({ loosens: false, changes: true })
+    expect(shorter.levels).toEqual([
+      {
+        direction: 'tightens',
+        text: 'level low: may be decided in a chat by those who used the console within 15m',
+      },
+    ])
+    expect(gates(await between(within, none))).toEqual({ loosens: false, changes: true })
+  })
+})

@@ -1,0 +1,120 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { ChatAnswer, ChatClick, ChatSent } from '../domain/chat.ts'
+import type { ChatApp } from '../gateway/chat/chat-app.ts'
+import type { IdentityProvider } from '../gateway/auth/identity-provider.ts'
+import { createOutbound, openGuarded, type OutboundOptions } from '../outbound/outbound.ts'
+import type { Config } from '../settings/settings.ts'
+import { openIdProvider } from '../sign-in/oidc.ts'
+import type { SlackOptions } from '../slack/app.ts'
+import type { Metrics } from '../telemetry/count/metrics.ts'
+
+/** The chat in which reviewers decide. */
+export interface Chat {
+  readonly app: ChatApp
+  /** Links accounts (OpenID Connect). */
+  readonly provider: IdentityProvider
+  close(): Promise<void>
+}
+
+export type Clock = SlackOptions['clock']
+export const REAL_CLOCK: Clock = {
+  now: () => performance.now(),
+  sleep: (ms, signal) => setTimeout(ms, undefined, { ref: false, ...(signal && { signal }) }),
+}
+
+const SLACK = 'https://slack.com'
+const CONNECT_MS = 10_000
+
+/** Opens the chat of the configuration; undefined without one. The code of Slack loads with Slack only. */
+export async function startChat(
+  config: Config,
+  parts: {
+    readonly onClick: (app: ChatApp, click: ChatClick) => Promise<ChatAnswer>
+    readonly metrics: Metrics
+    readonly log: Logger
+    readonly clock: Clock
+  },
+): Promise<Chat | undefined> {
+  const { slackAppToken, slackBotToken, slackClientId, slackClientSecret } = config
+  if (!slackAppToken || !slackBotToken || !slackClientId || !slackClientSecret) return undefined
+  const { onClick, metrics, log, clock } = parts
+  const { openSlack } = await import('../slack/app.ts')
+  const transport = slackTransport(config)
+  metrics.chatConnected(false)
+  const slack = openSlack({
+    ...transport,
+    clock,
+    appToken: slackAppToken,
+    botToken: slackBotToken,
+    onClick: (click) => onClick(counted, click),
+    observe: ({ result }) => metrics.observeClick(result),
+    onConnected: metrics.chatConnected,
+    onTrouble: (reason) =>
+      log.warn({ reason }, 'no connection to Slack now: reviewers decide in the console'),
+  })
+  const count = (what: 'post' | 'rewrite') => (sent: ChatSent) => {
+    metrics.observeChatMessage(what, sent.kind)
+    return sent
+  }
+  const counted: ChatApp = {
+    get workspace() {
+      return slack.workspace
+    },
+    post: (...message) => slack.post(...message).then(count('post')),
+    rewrite: (...message) => slack.rewrite(...message).then(count('rewrite')),
+    member: (id) => slack.member(id),
+  }
+  const provider = openIdProvider({
+    issuer: transport.server,
+    clientId: slackClientId,
+    clientSecret: slackClientSecret,
+    scopes: 'openid profile',
+    label: 'Slack',
+    claims: [`${SLACK}/team_id`, `${SLACK}/user_id`],
+    outbound: transport,
+  })
+  return { app: counted, provider, close: () => slack.close() }
+}
+
+type Transport = Pick<SlackOptions, 'server' | 'fetch' | 'open'>
+
+/**
+ * The way to Slack: by the outbound guard, as every connection of the gateway. Only a server that takes the place of
+ * Slack on this machine is reached without TLS, and then no other server is.
+ */
+export function slackTransport(
+  { slackServer, webhooksAllow: allowed = [] }: Config,
+  trust: Omit<OutboundOptions, 'allowed'> = {},
+): Transport {
+  if (slackServer !== undefined) return { server: slackServer, ...rehearsal(slackServer) }
+  const guard = { allowed, ...trust }
+  const outbound = createOutbound(guard)
+  return {
+    server: SLACK,
+    fetch: (url, init) => outbound.fetch(url, init),
+    open(url) {
+      if (!url.startsWith('wss://')) throw new Error('Slack named an address without TLS')
+      return openGuarded(url.replace('wss:', 'https:'), guard, CONNECT_MS)
+    },
+  }
+}
+
+function rehearsal(server: string): Pick<Transport, 'fetch' | 'open'> {
+  const only = (url: string): void => {
+    if (new URL(url).host !== new URL(server).host)
+      throw new TypeError(`only ${server} is reached in a rehearsal`)
+  }
+  return {
+    async fetch(url, { deadlineMs, signal, ...init }) {
+      only(url)
+      const limit = AbortSignal.timeout(deadlineMs)
+      const either = signal === undefined ? limit : AbortSignal.any([limit, signal])
+      return fetch(url, { ...init, redirect: 'manual', signal: either })
+    },
+    async open(url) {
+      only(url)
+      return undefined
+    },
+  }
+}

@@ -1,0 +1,314 @@
+import type { ChatMessage, ChatSent } from '../../domain/chat.ts'
+import type { ChatApp } from './chat-app.ts'
+import type { PostedMessage } from '../../domain/posted-message.ts'
+import { sha256 } from '../../domain/digest.ts'
+import { currentVotes, type Thread } from '../../domain/thread.ts'
+import type { Destination, OnlyCalls } from '../../domain/webhook.ts'
+import type { Guard, Write } from '../../store/store.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Deps } from '../core/deps.ts'
+import { freezesNow } from '../core/freezes.ts'
+import { INDEX } from '../core/indexes.ts'
+import { type DeliveryRecord, put, read, remove, unchanged, type Versioned } from '../core/records.ts'
+import { type Plan, transact } from '../core/transact.ts'
+import { displayOf, revisionsOf } from '../review/display.ts'
+import { closedAs } from '../review/obstacles.ts'
+import { warningsIn } from '../review/text-warnings.ts'
+import { quorumOf } from '../review/thread-summary.ts'
+import { heldKey } from '../thread/equal-calls.ts'
+import { shownHeading } from '../thread/heading.ts'
+import { shownReason } from '../thread/reasons.ts'
+import type { AttemptResult } from '../webhooks/delivery-attempts.ts'
+import { buttonOf } from './click.ts'
+import { type Drawn, drawMessage, emptyMessage, type Told, type ToldCall } from './message.ts'
+
+/**
+ * Delivers to an app of a chat (docs/chat.md). A delivery names a thread, and the gateway draws the message when it
+ * sends it. So a chat that was away gets the state of now, and no erased word. Each thread has one message in each
+ * destination. Its record says what a click on it means, before the chat can show it.
+ */
+export interface ChatDelivery {
+  readonly tenant: string
+  readonly destination: Destination
+  readonly record: Pick<DeliveryRecord, 'thread_id'>
+}
+
+/** The time in which no other delivery posts the same message. It outlasts an attempt. */
+const POSTING_MS = 20_000
+const TRIES = 5
+
+export async function deliverToChat(
+  deps: Deps,
+  app: ChatApp | undefined,
+  { tenant, destination, record }: ChatDelivery,
+  signal: AbortSignal,
+): Promise<AttemptResult> {
+  const { channel } = destination
+  if (app?.workspace === undefined || channel === undefined) return { outcome: 'failure', answer: 'no_app' }
+  const { thread_id } = record
+  if (thread_id === undefined) return resultOf(await app.post(channel, pingOf(deps, tenant), signal))
+  for (let tries = 0; tries < TRIES; tries++) {
+    const at = { tenant, destination, channel, thread_id }
+    const { answer: begun } = await transact(deps, tenant, () => begin(deps, at))
+    if (begun === 'nothing') return { outcome: 'success', answer: 'nothing' }
+    if (begun === 'busy') return { outcome: 'later', answer: 'posting', wishedMs: POSTING_MS }
+    const result = await send(deps, app, { tenant, begun }, signal)
+    if (result !== 'outdated') return result
+  }
+  return { outcome: 'later', answer: 'changed' }
+}
+
+/** Posts or rewrites the message. The result is `outdated` when something changed meanwhile. */
+async function send(
+  deps: Deps,
+  app: ChatApp,
+  { tenant, begun }: { readonly tenant: string; readonly begun: Begun },
+  signal: AbortSignal,
+): Promise<AttemptResult | 'outdated'> {
+  const { id, posted, message, isEmpty } = begun
+  const { stamp, channel } = posted
+  const sent =
+    stamp === undefined
+      ? await app.post(channel, message, signal)
+      : await app.rewrite({ channel, stamp }, message, signal)
+  if (sent.kind === 'failed') return resultOf(sent)
+  if (sent.kind === 'gone') {
+    const plan = { answer: undefined, writes: forgotten(id, posted) }
+    await transact(deps, tenant, () => Promise.resolve(plan))
+    return stamp === undefined ? resultOf(sent) : { outcome: 'lost', answer: sent.code }
+  }
+  const placed = { ...posted, stamp: stamp ?? sent.stamp }
+  const { answer } = await transact(deps, tenant, () => end(deps, tenant, { id, placed, isEmpty }))
+  return answer ? resultOf(sent) : 'outdated'
+}
+
+function resultOf(sent: ChatSent): AttemptResult {
+  if (sent.kind === 'sent') return { outcome: 'success', answer: 'ok' }
+  if (sent.kind === 'gone') return { outcome: 'gone', answer: sent.code }
+  const { code, retryMs } = sent
+  return { outcome: 'failure', answer: code, ...(retryMs === undefined ? {} : { wishedMs: retryMs }) }
+}
+
+const pingOf = (deps: Deps, tenant: string): ChatMessage => ({
+  id: 'ping',
+  heading: [{ text: 'A test: this channel receives the calls of tenant ' }, { text: tenant, code: true }],
+  lines: [],
+  fields: [],
+  link: deps.threadUrl(''),
+  acts: [],
+})
+
+interface Place {
+  readonly tenant: string
+  readonly destination: Destination
+  readonly channel: string
+  readonly thread_id: string
+}
+
+interface Begun {
+  readonly id: string
+  readonly posted: PostedMessage
+  readonly message: ChatMessage
+  /** True when the thread was deleted. */
+  readonly isEmpty: boolean
+}
+
+const ID_CHARS = 32
+const messageId = (tenant: string, destination: string, thread_id: string): string =>
+  `chm_${tenant}_${sha256(`${destination} ${thread_id}`).slice(0, ID_CHARS)}`
+
+/** Draws the message, and records what a click on it will mean. */
+async function begin(deps: Deps, place: Place): Promise<Plan<Begun | 'nothing' | 'busy'>> {
+  const { tenant, destination, channel } = place
+  const { thread, shared } = await messageThread(deps, place)
+  const thread_id = thread?.value.thread_id ?? place.thread_id
+  const id = messageId(tenant, destination.id, thread_id)
+  const known = await read(deps.store, tenant, 'posted', id)
+  const guards: Guard[] = [unchanged('posted', id, known), unchanged('thread', thread_id, thread)]
+  const before = known?.value
+  if (thread === undefined) return deleted(deps, { id, known, guards })
+  const now = deps.store.now()
+  if (before !== undefined && isPosting(before, now)) return { answer: 'busy' }
+  const isShared = shared || isStillShared(before, thread.value)
+  const told = await tell(deps, thread.value, isShared)
+  if (before === undefined && (told.ended !== undefined || !isWanted(destination.only, thread.value)))
+    return { answer: 'nothing' }
+  const drawn = drawMessage(told)
+  const posted: PostedMessage = {
+    destination: destination.id,
+    thread_id,
+    tool: thread.value.tool,
+    ...placeOf(before, channel, now),
+    ...meaningOf(thread.value, drawn, before, now),
+    drawing: deps.nextId(),
+    ...(isShared ? { shared: true } : {}),
+  }
+  const message = { id: buttonOf(id, posted), ...drawn.message }
+  return {
+    answer: { id, posted, message, isEmpty: false },
+    guards,
+    writes: [
+      put('posted', id, posted),
+      { op: 'index', index: INDEX.posted(thread_id), member: id, to: posted.drawn_at },
+    ],
+  }
+}
+
+const isStillShared = (before: PostedMessage | undefined, { revision }: Thread): boolean =>
+  before?.shared === true && before.revision === revision
+
+/** The place of the message, or the time until which no other delivery posts it. */
+function placeOf(
+  before: PostedMessage | undefined,
+  channel: string,
+  now: number,
+): Pick<PostedMessage, 'channel' | 'stamp' | 'posting_until'> {
+  if (before?.stamp === undefined) return { channel, posting_until: now + POSTING_MS }
+  return { channel: before.channel, stamp: before.stamp }
+}
+
+/** The version rises when a click would mean something else. */
+function meaningOf(
+  { revision }: Thread,
+  { places, whole }: Drawn,
+  before: PostedMessage | undefined,
+  now: number,
+): Pick<PostedMessage, 'version' | 'revision' | 'places' | 'whole' | 'drawn_at'> {
+  const same =
+    before?.revision === revision &&
+    before.whole === whole &&
+    JSON.stringify(before.places) === JSON.stringify(places)
+  if (same) return { version: before.version, revision, places, whole, drawn_at: before.drawn_at }
+  return { version: (before?.version ?? 0) + 1, revision, places, whole, drawn_at: now }
+}
+
+/** True while another delivery posts the message. */
+const isPosting = ({ stamp, posting_until = 0 }: PostedMessage, now: number): boolean =>
+  stamp === undefined && posting_until > now
+
+/** The message without the data of its deleted thread. */
+function deleted(
+  deps: Deps,
+  {
+    id,
+    known,
+    guards,
+  }: {
+    readonly id: string
+    readonly known: Versioned<PostedMessage> | undefined
+    readonly guards: readonly Guard[]
+  },
+): Plan<Begun | 'nothing' | 'busy'> {
+  if (known === undefined) return { answer: 'nothing' }
+  if (isPosting(known.value, deps.store.now())) return { answer: 'busy' }
+  if (known.value.stamp === undefined)
+    return { answer: 'nothing', guards, writes: forgotten(id, known.value) }
+  const drawing = deps.nextId()
+  const posted = { ...known.value, drawing, version: known.value.version + 1, whole: false, places: [] }
+  const message = { id: buttonOf(id, posted), ...emptyMessage(posted.tool, deps.threadUrl(posted.thread_id)) }
+  return { answer: { id, posted, message, isEmpty: true }, guards, writes: [put('posted', id, posted)] }
+}
+
+/** The thread whose message stands for the thread: of equal calls, the first that waits. */
+async function messageThread(
+  deps: Deps,
+  { tenant, thread_id }: Place,
+): Promise<{ readonly thread: Versioned<Thread> | undefined; readonly shared: boolean }> {
+  const thread = await read(deps.store, tenant, 'thread', thread_id)
+  const key = thread?.value.repeats === true ? heldKey(thread.value) : undefined
+  const first = key === undefined ? undefined : await read(deps.store, tenant, 'asked', key)
+  if (first === undefined || first.value.thread_id === thread_id) return { thread, shared: false }
+  const other = await read(deps.store, tenant, 'thread', first.value.thread_id)
+  return other === undefined ? { thread, shared: false } : { thread: other, shared: true }
+}
+
+function isWanted(only: OnlyCalls | undefined, { risk, tool, requirement }: Thread): boolean {
+  const { groups, risks, tools } = only ?? {}
+  const fits = (names: readonly string[] | undefined, of: readonly string[]): boolean =>
+    names === undefined || of.some((one) => names.includes(one))
+  return (
+    fits(risks, [risk]) &&
+    fits(tools, [tool]) &&
+    fits(
+      groups,
+      requirement.seats.map(({ group }) => group),
+    )
+  )
+}
+
+/** Everything that the message says. */
+async function tell(deps: Deps, thread: Thread, shared: boolean): Promise<Told> {
+  const snapshot = deps.policies.current()
+  const freezes = await freezesNow(deps, thread.tenant)
+  const now = deps.store.now()
+  const isClosed = closedAs(thread, { now, freezes }) !== undefined
+  const { seats } = quorumOf(deps, snapshot?.directory.tenants.get(thread.tenant), { thread, freezes })
+  return {
+    thread,
+    heading: shownHeading(snapshot, thread.tool, thread.heading),
+    link: deps.threadUrl(thread.thread_id),
+    now,
+    seats,
+    view: snapshot?.views[thread.risk],
+    shared,
+    ...(isClosed ? { ended: endOf(thread) } : { call: await callOf(deps, thread) }),
+  }
+}
+
+function endOf(thread: Thread): string {
+  const { status, approval, withdrawn_at } = thread
+  if (withdrawn_at !== undefined) return 'Withdrawn.'
+  if (status === 'changes_requested') return 'Changes were requested.'
+  if (status === 'approved')
+    return approval?.redeemed_at === undefined ? 'Approved.' : 'Approved. The agent has used the approval.'
+  const isVoted = currentVotes(thread).some(({ decision }) => decision === 'reject')
+  return isVoted ? 'Rejected.' : 'It ended without a decision.'
+}
+
+/** A reader who sees no hidden value. */
+const NOBODY = { id: '', via: 'slack' } as const
+
+async function callOf(deps: Deps, thread: Thread): Promise<ToldCall> {
+  const snapshot = deps.policies.current()
+  const revisions = await revisionsOf(deps, { ...NOBODY, tenant: thread.tenant } as Caller, thread)
+  const { record, shown } = revisions
+  const enforced = record.fired.filter(({ mode }) => mode === 'enforced')
+  const properties = snapshot?.tools.get(thread.tool)?.inputSchema['properties'] ?? {}
+  return {
+    payload: shown.payload as ToldCall['payload'],
+    hidden: shown.masked.length,
+    warnings: warningsIn(record, shown).length,
+    pictures: shown.pictures.length,
+    parts: displayOf(NOBODY, thread, revisions).parts,
+    because: enforced.flatMap(({ because = [] }) =>
+      because.map((one) => shownReason(snapshot, thread.tool, one)),
+    ),
+    order: Object.keys(properties),
+  }
+}
+
+const forgotten = (id: string, { thread_id }: PostedMessage): Write[] => [
+  remove('posted', id),
+  { op: 'index', index: INDEX.posted(thread_id), member: id },
+]
+
+interface Sending {
+  readonly id: string
+  readonly placed: PostedMessage
+  readonly isEmpty: boolean
+}
+
+/** Records the place of the message. False when it must be drawn again, because something changed meanwhile. */
+async function end(deps: Deps, tenant: string, { id, placed, isEmpty }: Sending): Promise<Plan<boolean>> {
+  const [known, thread] = await Promise.all([
+    read(deps.store, tenant, 'posted', id),
+    read(deps.store, tenant, 'thread', placed.thread_id),
+  ])
+  const { posting_until: _, ...stays } = placed
+  const guards = [unchanged('posted', id, known)]
+  if (known === undefined) return { answer: true }
+  if (isEmpty) return { answer: true, guards, writes: forgotten(id, placed) }
+  const isSame = known.value.drawing === placed.drawing
+  const stands = { ...(isSame ? stays : known.value), stamp: placed.stamp ?? '' }
+  return { answer: isSame && thread !== undefined, guards, writes: [put('posted', id, stands)] }
+}
