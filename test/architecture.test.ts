@@ -118,6 +118,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'settings',
     'slack',
     'tiles',
+    'slack',
     'app',
     'app.ts',
   ],

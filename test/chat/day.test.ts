@@ -5,7 +5,7 @@ import { held } from '../gateway-fixture.ts'
 import { SLACK } from './fake-slack.ts'
 import { openSlackWorld } from './slack-world.ts'
 
-/** Of the 25 calls of a day, a chat may decide those that one message holds whole. */
+/** Reviewers may decide in a chat those of a day's 25 calls that one message holds whole. */
 
 const withChat = (levels: readonly string[]): Record<string, string | null> => {
   const files = starterFiles()

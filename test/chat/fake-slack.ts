@@ -258,7 +258,7 @@ export async function startFakeSlack({ port = 0, tls }: { port?: number; tls?: S
       return (ts === undefined ? all.at(-1) : all.find((one) => one.ts === ts))?.versions.at(-1) ?? {}
     },
     fail: (method: string, ...how: Failing[]) => void failing.set(method, how),
-    /** Presses a button of a message that stands in the channel; each part may be forged. */
+    /** Presses a button of a message in the channel; each part may be forged. */
     click(click: Click = {}): Delivery {
       const message = click.ts === undefined ? [...messages.values()].at(-1) : undefined
       const { channel, ts } = { channel: SLACK.channel, ts: '0.0', ...message, ...click }

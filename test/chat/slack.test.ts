@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 afterEach(() => at.close())
 
-/** Waits until each event was delivered: then the gateway knows where each message stands. */
+/** Waits until each event was delivered: then the gateway knows the place of each message. */
 const settled = (): Promise<void> => {
   const count = (event: string): number =>
     at.world.logged.filter((line) => line.includes(`"event":"${event}`)).length
