@@ -1,7 +1,7 @@
 import { REAL_CLOCK, slackTransport } from '../../app/chat.ts'
 import type { Config } from '../../settings/settings.ts'
 
-/** What Slack says about the settings; undefined without Slack. */
+/** Returns the parts that Slack was asked about; undefined without Slack. */
 export async function askSlack(config: Config, channels?: readonly string[]) {
   const { slackAppToken: appToken, slackBotToken: botToken } = config
   if (appToken === undefined || botToken === undefined) return undefined
