@@ -47,7 +47,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'outbound/address.ts': [],
   outbound: ['outbound/address.ts', 'system'],
   webhooks: ['contract', 'domain', 'gateway', 'outbound'],
-  slack: ['contract', 'domain', 'outbound'],
+  slack: ['contract', 'domain', 'gateway', 'outbound'],
   evidence: ['contract', 'domain', 'events', 'system'],
   'tiles/stops.ts': [],
   tiles: ['domain', 'system', 'tiles/stops.ts'],
