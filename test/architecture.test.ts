@@ -116,6 +116,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'hook',
     'system',
     'settings',
+    'slack',
     'tiles',
     'slack',
     'app',
