@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { ChatAnswer, ChatApp, ChatClick, ChatSent } from '../domain/chat.ts'
+import type { ChatAnswer, ChatClick, ChatSent } from '../domain/chat.ts'
+import type { ChatApp } from '../gateway/chat/chat-app.ts'
 import type { IdentityProvider } from '../gateway/auth/identity-provider.ts'
 import { createOutbound, openGuarded, type OutboundOptions } from '../outbound/outbound.ts'
 import type { Config } from '../settings/settings.ts'

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { saysTrouble } from './outage-log.ts'
-import type { ChatApp } from '../domain/chat.ts'
+import type { ChatApp } from '../gateway/chat/chat-app.ts'
 import type { Config } from '../settings/settings.ts'
 import type { Deps } from '../gateway/core/deps.ts'
 import type { WebhookPorts } from '../http/core/deps.ts'

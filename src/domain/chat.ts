@@ -92,16 +92,6 @@ export type ChatSent =
   | { readonly kind: 'gone'; readonly code: string }
   | { readonly kind: 'failed'; readonly code: string; readonly retryMs?: number }
 
-/** An application of a chat, as the gateway uses it. Every method keeps the chat's limits and pauses. */
-export interface ChatApp {
-  /** Ids of the workspace and the app, once known. A click of another one is refused. */
-  readonly workspace: string | undefined
-  post(channel: string, message: ChatMessage, signal: AbortSignal): Promise<ChatSent>
-  rewrite(place: ChatPlace, message: ChatMessage, signal: AbortSignal): Promise<ChatSent>
-  /** @returns undefined when the chat does not know the member. Rejects when the chat does not answer. */
-  member(id: string): Promise<ChatMember | undefined>
-}
-
 /** The place of a message. */
 export interface ChatPlace {
   readonly channel: string

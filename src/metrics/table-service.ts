@@ -336,7 +336,7 @@ export const CHAT_METRICS = {
     kind: 'counter',
     name: 'countersign_chat_clicks_total',
     unit: 'clicks',
-    help: 'Clicks in a chat, by result: counted, refused, unknown, a dialog for the comment (ask), of another app or workspace (foreign), without a way to answer the person (unanswered).',
+    help: 'Clicks in a chat, by result. ask: a dialog for the comment. foreign: of another app or workspace. unanswered: the person could not be answered.',
     labels: { result: CHAT_RESULTS },
   },
   chatMessages: {

@@ -19,7 +19,7 @@ export function combinationProblem(
     : undefined
 }
 
-/** Settings that need one another. Without one of those of Slack, nobody could decide there. */
+/** Settings that need one another. Without one of those of Slack, no reviewer could decide there. */
 const TOGETHER = [
   ['oidcIssuer', 'oidcClientId'],
   ['slackAppToken', 'slackBotToken', 'slackClientId', 'slackClientSecret'],

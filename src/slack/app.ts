@@ -1,5 +1,6 @@
 import { isObject } from '../contract/json.ts'
-import type { ChatApp, ChatClick, ChatAnswer, ChatMember, ChatSent } from '../domain/chat.ts'
+import type { ChatClick, ChatAnswer, ChatMember, ChatSent } from '../domain/chat.ts'
+import type { ChatApp } from '../gateway/chat/chat-app.ts'
 import { messageOf } from './blocks.ts'
 import { type Clicked, type Own, takeEnvelope } from './clicks.ts'
 import { openSocket, type SocketOptions } from './socket.ts'

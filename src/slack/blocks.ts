@@ -2,8 +2,8 @@ import { segmentsOf } from '../domain/hidden-characters.ts'
 import type { ChatAct, ChatAnswer, ChatDialog, ChatMessage, ChatRun } from '../domain/chat.ts'
 
 /**
- * Messages and dialogs in Slack's Block Kit. Foreign text stands in `rich_text` only, where Slack interprets nothing: a
- * mention, a link and an emoji would be elements of their own (docs/chat.md).
+ * Messages and dialogs in Slack's Block Kit. Foreign text appears in `rich_text` only, where Slack interprets nothing:
+ * a mention, a link and an emoji would be elements of their own (docs/chat.md).
  */
 export type Block = Readonly<Record<string, unknown>>
 
@@ -42,7 +42,7 @@ export function messageOf(message: ChatMessage): Readonly<Record<string, unknown
   return { text: noticeOf(heading), blocks, ...PLAINLY }
 }
 
-/** What keeps Slack from reading markup, links and names in the text beside the blocks. */
+/** Flags that keep Slack from reading markup, links and names in the text beside the blocks. */
 const PLAINLY = { mrkdwn: false, parse: 'none', link_names: false, unfurl_links: false, unfurl_media: false }
 
 function actions({ id, acts, link }: ChatMessage): Block {
@@ -100,7 +100,7 @@ export function dialogOf({ message, act, heading, offered, required }: ChatDialo
   }
 }
 
-/** What a dialog keeps from its click. */
+/** The members that a dialog keeps from its click. */
 export interface Kept {
   readonly message: string
   readonly act: ChatAct

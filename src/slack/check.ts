@@ -1,7 +1,7 @@
 import { messageOf } from './blocks.ts'
 import type { WebApi } from './web-api.ts'
 
-/** What an administrator needs to set up Slack (docs/chat.md). */
+/** The parts that an administrator sets up in Slack (docs/chat.md). */
 
 const SCOPES = ['chat:write', 'users:read']
 
@@ -27,7 +27,7 @@ export interface Checked {
   readonly todo?: string
 }
 
-/** Asks Slack what is missing. A message goes to each of the channels. */
+/** Asks Slack what is missing. Each of the channels receives a message. */
 export async function checkSlack(
   api: WebApi,
   { appToken, botToken }: { readonly appToken: string; readonly botToken: string },

@@ -101,7 +101,7 @@ async function connection(options: SocketOptions, signal: AbortSignal): Promise<
     const end = (why: string, good: boolean): void => {
       resolve({ why, good })
       signal.removeEventListener('abort', cut)
-      // what is under way is still acknowledged
+      // clicks under way are still acknowledged
       if (signal.aborted) socket.terminate()
       else setTimeout(() => socket.terminate(), RETIRED_MS).unref()
     }

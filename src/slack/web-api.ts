@@ -3,7 +3,7 @@ import type { Outbound } from '../outbound/outbound.ts'
 
 /** Time and waiting, so that tests need no real time. */
 export interface Clock {
-  /** Never goes back, ms. */
+  /** Time that never decreases, ms. */
   now(): number
   /** Resolves after the time, or rejects when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import type { ChatApp } from '../domain/chat.ts'
+import type { ChatApp } from '../gateway/chat/chat-app.ts'
 import { readRetryAfter } from '../domain/retry.ts'
 import { type Destination, isChatApp, secretsInForce } from '../domain/webhook.ts'
 import { type ChatDelivery, deliverToChat } from '../gateway/chat/deliver.ts'

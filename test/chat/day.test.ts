@@ -5,7 +5,7 @@ import { held } from '../gateway-fixture.ts'
 import { SLACK } from './fake-slack.ts'
 import { openSlackWorld } from './slack-world.ts'
 
-/** Of the 25 calls of a day, a chat may decide those that one message holds whole. */
+/** Reviewers may decide in a chat those of a day's 25 calls that one message holds whole. */
 
 const withChat = (levels: readonly string[]): Record<string, string | null> => {
   const files = starterFiles()
@@ -17,23 +17,29 @@ const withChat = (levels: readonly string[]): Record<string, string | null> => {
 }
 
 it.each([
-  { levels: ['low', 'medium'], approvable: 5 },
-  { levels: ['low', 'medium', 'high'], approvable: 7 },
+  { levels: ['low', 'medium'], approvable: 6 },
+  { levels: ['low', 'medium', 'high'], approvable: 8 },
 ])('with chat for $levels, $approvable of 25 calls have Approve', { timeout: INSTALL_MS }, async (given) => {
-  const { world, slack, webhook, close } = await openSlackWorld({ files: withChat(given.levels) })
-  await webhook(SLACK.channel)
+  const at = await openSlackWorld({ files: withChat(given.levels) })
+  const { world, slack } = at
+  await at.webhook(SLACK.channel)
   for (const [agent, tool_name, payload] of long) await held(await world.agent(agent), { tool_name, payload })
   await slack.until(() => slack.messages.size === 25)
   const shown = [...slack.messages.values()].map(({ versions }) =>
     JSON.stringify(versions.at(-1)?.['blocks']),
   )
-  const whole = shown.filter((blocks) => blocks.includes('countersign:approve'))
-  const reasons = shown.flatMap((blocks) => /Not to approve here: ([^"]*)\./.exec(blocks)?.[1] ?? [])
+  const withText = (text: string): string[] => shown.filter((blocks) => blocks.includes(text))
+  const approvable = withText('countersign:approve')
+  const [hidden, long_] = [withText('hidden value'), withText('more than 1000 characters')]
   console.log(
-    `${whole.length} of 25 calls have Approve with ${given.levels.join(', ')}; without: ${reasons.join('; ')}`,
+    `with chat for ${given.levels.join(', ')}: ${approvable.length} of 25 calls have Approve, ` +
+      `${hidden.length} have hidden values, ${long_.length} are long`,
   )
-  expect(whole).toHaveLength(given.approvable)
-  for (const secret of ['customer1@mail.example', 'customer6@mail.example'])
-    expect(shown.join()).not.toContain(secret)
-  await close()
+  expect(approvable).toHaveLength(given.approvable)
+  expect(
+    approvable.filter((blocks) => !given.levels.some((level) => blocks.includes(`${level} risk`))),
+  ).toEqual([])
+  expect(approvable.filter((blocks) => hidden.includes(blocks) || long_.includes(blocks))).toEqual([])
+  expect(withText('@mail.example')).toEqual([])
+  await at.close()
 })

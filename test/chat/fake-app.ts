@@ -1,13 +1,13 @@
 import type {
   ChatAct,
   ChatAnswer,
-  ChatApp,
   ChatClick,
   ChatMember,
   ChatMessage,
   ChatPlace,
   ChatSent,
 } from '../../src/domain/chat.ts'
+import type { ChatApp } from '../../src/gateway/chat/chat-app.ts'
 import { hashCredential } from '../../src/domain/credential.ts'
 import { click } from '../../src/gateway/chat/click.ts'
 import { deliverToChat } from '../../src/gateway/chat/deliver.ts'

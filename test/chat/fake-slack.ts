@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import type { SecureContextOptions } from 'node:tls'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { problemOfMessage, problemOfView } from './slack-limits.ts'
 
@@ -65,7 +67,7 @@ export const SLACK = {
 
 export type FakeSlack = Awaited<ReturnType<typeof startFakeSlack>>
 
-export async function startFakeSlack(port = 0) {
+export async function startFakeSlack({ port = 0, tls }: { port?: number; tls?: SecureContextOptions } = {}) {
   const messages = new Map<string, FakeMessage>()
   const members = new Map<string, Json>()
   const sent: Sent[] = []
@@ -108,7 +110,7 @@ export async function startFakeSlack(port = 0) {
     'auth.test': () => ({ ok: true, team_id: SLACK.workspace, bot_id: SLACK.bot, user_id: 'U0BOT00001' }),
     'apps.connections.open': () =>
       linked
-        ? { ok: true, url: `ws://127.0.0.1:${here()}/link/?ticket=${next()}&app_id=${SLACK.app}` }
+        ? { ok: true, url: `ws${secure}://127.0.0.1:${here()}/link/?ticket=${next()}&app_id=${SLACK.app}` }
         : { ok: false, error: 'not_allowed_token_type' },
     'chat.postMessage'(args) {
       const { channel = '' } = args
@@ -175,7 +177,10 @@ export async function startFakeSlack(port = 0) {
     return [200, METHODS[method]?.(args) ?? { ok: false, error: 'unknown_method' }]
   }
 
-  const server = createServer((request, response) => void answer(request, response))
+  const secure = tls === undefined ? '' : 's'
+  const listener = (request: IncomingMessage, response: ServerResponse): void =>
+    void answer(request, response)
+  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener)
   const upgrades = new WebSocketServer({ server })
   const here = (): number => (server.address() as AddressInfo).port
   const goodbye = (socket: WebSocket, reason: string): void =>
@@ -237,7 +242,7 @@ export async function startFakeSlack(port = 0) {
   })
 
   return {
-    url: `http://127.0.0.1:${here()}`,
+    url: `http${secure}://127.0.0.1:${here()}`,
     messages,
     sent,
     ephemerals,
@@ -253,7 +258,7 @@ export async function startFakeSlack(port = 0) {
       return (ts === undefined ? all.at(-1) : all.find((one) => one.ts === ts))?.versions.at(-1) ?? {}
     },
     fail: (method: string, ...how: Failing[]) => void failing.set(method, how),
-    /** Presses a button of a message that stands in the channel; each part may be forged. */
+    /** Presses a button of a message in the channel; each part may be forged. */
     click(click: Click = {}): Delivery {
       const message = click.ts === undefined ? [...messages.values()].at(-1) : undefined
       const { channel, ts } = { channel: SLACK.channel, ts: '0.0', ...message, ...click }

@@ -1,6 +1,6 @@
 /*
- * The limits of Block Kit, as Slack documents them, and the bound of a whole message that bolt-js 2509 found. A block of
- * an unknown type, or an element without its text, is refused as by Slack.
+ * The limits of Block Kit, as Slack documents them, and the bound of a whole message that bolt-js 2509 found. A block
+ * of an unknown type, or an element without its text, is refused as by Slack.
  */
 type Json = Readonly<Record<string, unknown>>
 

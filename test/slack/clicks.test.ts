@@ -83,7 +83,7 @@ it('a button that only opens the call is acknowledged, and is no click', async (
   expect([gateway.clicks, gateway.results]).toEqual([[], []])
 })
 
-it('a click that could not be stored is not acknowledged, and its person hears that it is not known', async () => {
+it('a click that the store refused has no acknowledgement, and its person hears that it is not known', async () => {
   await open(() => Promise.reject(new Error('store')))
   const { acknowledged } = slack.click()
   await answered()

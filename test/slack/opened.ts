@@ -1,5 +1,5 @@
 import type { ChatAnswer, ChatClick } from '../../src/domain/chat.ts'
-import { openSlack, type SlackApp } from '../../src/slack/app.ts'
+import { openSlack, type SlackApp, type SlackOptions } from '../../src/slack/app.ts'
 import { type FakeSlack, SLACK } from '../chat/fake-slack.ts'
 
 export interface Opened {
@@ -17,15 +17,18 @@ export interface Opened {
 export function opened(
   slack: Pick<FakeSlack, 'url'>,
   onClick: (click: ChatClick) => Promise<ChatAnswer> = () => Promise.resolve(COUNTED),
+  transport: Pick<SlackOptions, 'fetch' | 'open'> = {
+    fetch: (url, init) => fetch(url, init),
+    open: () => Promise.resolve(undefined),
+  },
 ): Opened {
   const [clicks, results, troubles, slept]: [ChatClick[], string[], string[], number[]] = [[], [], [], []]
   let [now, connected] = [1_000, false]
   const app = openSlack({
-    server: slack.url,
     appToken: SLACK.appToken,
     botToken: SLACK.botToken,
-    fetch: (url, init) => fetch(url, init),
-    open: () => Promise.resolve(undefined),
+    ...transport,
+    server: slack.url,
     clock: {
       now: () => now,
       async sleep(ms, signal) {

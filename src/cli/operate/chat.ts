@@ -1,9 +1,8 @@
-import { REAL_CLOCK, slackTransport } from '../../app/chat.ts'
 import { CHATS } from '../../contract/operations/chats.ts'
-import type { Config } from '../../settings/settings.ts'
 import { command } from '../terminal/command.ts'
 import { CliFailure, EXIT } from '../terminal/failure.ts'
 import { parse } from '../terminal/parse.ts'
+import { askSlack } from './ask-slack.ts'
 import { readSettings } from './read-settings.ts'
 import { FLAGS_OF_SERVE } from './serve.ts'
 
@@ -43,19 +42,6 @@ export async function chat(args: readonly string[]): Promise<void> {
   for (const { what, todo } of checked)
     console.log(todo === undefined ? `ok       ${what}` : `missing  ${what} -> ${todo}`)
   if (checked.some(({ todo }) => todo !== undefined)) process.exitCode = EXIT.doesNotCheck
-}
-
-/** What Slack says about the settings; undefined without Slack. */
-export async function askSlack(config: Config, channels?: readonly string[]) {
-  const { slackAppToken: appToken, slackBotToken: botToken } = config
-  if (appToken === undefined || botToken === undefined) return undefined
-  const { createWebApi } = await import('../../slack/web-api.ts')
-  const { checkSlack } = await import('../../slack/check.ts')
-  return checkSlack(
-    createWebApi({ ...slackTransport(config), clock: REAL_CLOCK }),
-    { appToken, botToken },
-    channels,
-  )
 }
 
 const needed = (what: string): CliFailure => new CliFailure(`set ${what}`, { exit: EXIT.usage })

@@ -58,9 +58,7 @@ function Accounts() {
       </ul>
       {body?.chat && <button onClick={() => void begin()}>Link an account of {body.chat}</button>}
       {body && !body.chat && <p class="big">No chat is connected to this gateway.</p>}
-      <p class="note">
-        A thief of your account of the chat can vote in your name there until you unlink it.
-      </p>
+      <p class="note">A thief of your account of the chat can vote in your name there until you unlink it.</p>
     </>
   )
 }

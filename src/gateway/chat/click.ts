@@ -1,6 +1,8 @@
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
-import type { ChatAnswer, ChatApp, ChatClick, ChatDialog } from '../../domain/chat.ts'
+import type { ChatAnswer, ChatClick, ChatDialog } from '../../domain/chat.ts'
+import type { ChatApp } from './chat-app.ts'
+import type { CountedClick, PostedMessage } from '../../domain/posted-message.ts'
 import { sha256 } from '../../domain/digest.ts'
 import { accountId, CHAT_ID } from '../../domain/linked-account.ts'
 import type { Thread } from '../../domain/thread.ts'
@@ -10,14 +12,7 @@ import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { purgeAt } from '../core/expiry-index.ts'
 import { freezesNow, refuseFrozenReviewer } from '../core/freezes.ts'
-import {
-  type CountedClick,
-  type PostedMessage,
-  put,
-  read,
-  unchanged,
-  type Versioned,
-} from '../core/records.ts'
+import { put, read, unchanged, type Versioned } from '../core/records.ts'
 import { storeCall } from '../core/transact.ts'
 import { displayIn } from '../review/display.ts'
 import { checkPending, findThread, refuseObstacle } from '../review/obstacles.ts'

@@ -1,4 +1,6 @@
-import type { ChatApp, ChatMessage, ChatSent } from '../../domain/chat.ts'
+import type { ChatMessage, ChatSent } from '../../domain/chat.ts'
+import type { ChatApp } from './chat-app.ts'
+import type { PostedMessage } from '../../domain/posted-message.ts'
 import { sha256 } from '../../domain/digest.ts'
 import { currentVotes, type Thread } from '../../domain/thread.ts'
 import type { Destination, OnlyCalls } from '../../domain/webhook.ts'
@@ -7,15 +9,7 @@ import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { freezesNow } from '../core/freezes.ts'
 import { INDEX } from '../core/indexes.ts'
-import {
-  type DeliveryRecord,
-  type PostedMessage,
-  put,
-  read,
-  remove,
-  unchanged,
-  type Versioned,
-} from '../core/records.ts'
+import { type DeliveryRecord, put, read, remove, unchanged, type Versioned } from '../core/records.ts'
 import { type Plan, transact } from '../core/transact.ts'
 import { displayOf, revisionsOf } from '../review/display.ts'
 import { closedAs } from '../review/obstacles.ts'
@@ -58,26 +52,34 @@ export async function deliverToChat(
     const { answer: begun } = await transact(deps, tenant, () => begin(deps, at))
     if (begun === 'nothing') return { outcome: 'success', answer: 'nothing' }
     if (begun === 'busy') return { outcome: 'later', answer: 'posting', wishedMs: POSTING_MS }
-    const { id, posted, message, isEmpty } = begun
-    const { stamp } = posted
-    const sent =
-      stamp === undefined
-        ? await app.post(channel, message, signal)
-        : await app.rewrite({ channel: posted.channel, stamp }, message, signal)
-    if (sent.kind === 'failed') return resultOf(sent)
-    if (sent.kind === 'gone') {
-      await transact(deps, tenant, () =>
-        Promise.resolve({ answer: undefined, writes: forgotten(id, posted) }),
-      )
-      return stamp === undefined ? resultOf(sent) : { outcome: 'lost', answer: sent.code }
-    }
-    const placed = { ...posted, stamp: stamp ?? sent.stamp }
-    const { answer: isCurrent } = await transact(deps, tenant, () =>
-      end(deps, tenant, { id, placed, isEmpty }),
-    )
-    if (isCurrent) return { outcome: 'success', answer: 'ok' }
+    const result = await send(deps, app, { tenant, begun }, signal)
+    if (result !== 'outdated') return result
   }
   return { outcome: 'later', answer: 'changed' }
+}
+
+/** Posts or rewrites the message. The result is `outdated` when something changed meanwhile. */
+async function send(
+  deps: Deps,
+  app: ChatApp,
+  { tenant, begun }: { readonly tenant: string; readonly begun: Begun },
+  signal: AbortSignal,
+): Promise<AttemptResult | 'outdated'> {
+  const { id, posted, message, isEmpty } = begun
+  const { stamp, channel } = posted
+  const sent =
+    stamp === undefined
+      ? await app.post(channel, message, signal)
+      : await app.rewrite({ channel, stamp }, message, signal)
+  if (sent.kind === 'failed') return resultOf(sent)
+  if (sent.kind === 'gone') {
+    const plan = { answer: undefined, writes: forgotten(id, posted) }
+    await transact(deps, tenant, () => Promise.resolve(plan))
+    return stamp === undefined ? resultOf(sent) : { outcome: 'lost', answer: sent.code }
+  }
+  const placed = { ...posted, stamp: stamp ?? sent.stamp }
+  const { answer } = await transact(deps, tenant, () => end(deps, tenant, { id, placed, isEmpty }))
+  return answer ? resultOf(sent) : 'outdated'
 }
 
 function resultOf(sent: ChatSent): AttemptResult {
@@ -127,17 +129,16 @@ async function begin(deps: Deps, place: Place): Promise<Plan<Begun | 'nothing' |
   if (thread === undefined) return deleted(deps, { id, known, guards })
   const now = deps.store.now()
   if (before !== undefined && isPosting(before, now)) return { answer: 'busy' }
-  const isShared = shared || (before?.shared === true && before.revision === thread.value.revision)
+  const isShared = shared || isStillShared(before, thread.value)
   const told = await tell(deps, thread.value, isShared)
   if (before === undefined && (told.ended !== undefined || !isWanted(destination.only, thread.value)))
     return { answer: 'nothing' }
   const drawn = drawMessage(told)
   const posted: PostedMessage = {
     destination: destination.id,
-    channel: before?.channel ?? channel,
     thread_id,
     tool: thread.value.tool,
-    ...(before?.stamp === undefined ? { posting_until: now + POSTING_MS } : { stamp: before.stamp }),
+    ...placeOf(before, channel, now),
     ...meaningOf(thread.value, drawn, before, now),
     drawing: deps.nextId(),
     ...(isShared ? { shared: true } : {}),
@@ -151,6 +152,19 @@ async function begin(deps: Deps, place: Place): Promise<Plan<Begun | 'nothing' |
       { op: 'index', index: INDEX.posted(thread_id), member: id, to: posted.drawn_at },
     ],
   }
+}
+
+const isStillShared = (before: PostedMessage | undefined, { revision }: Thread): boolean =>
+  before?.shared === true && before.revision === revision
+
+/** The place of the message, or the time until which no other delivery posts it. */
+function placeOf(
+  before: PostedMessage | undefined,
+  channel: string,
+  now: number,
+): Pick<PostedMessage, 'channel' | 'stamp' | 'posting_until'> {
+  if (before?.stamp === undefined) return { channel, posting_until: now + POSTING_MS }
+  return { channel: before.channel, stamp: before.stamp }
 }
 
 /** The version rises when a click would mean something else. */

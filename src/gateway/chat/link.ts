@@ -101,10 +101,8 @@ export async function link(deps: Deps, caller: Caller, sealed: string): Promise<
       read(deps.store, tenant, 'linked_in', own),
     ])
     const over = earlier && overAs(deps, tenant, earlier)
-    if (earlier !== undefined && over === undefined && earlier.value.reviewer !== reviewer)
-      throw taken('this member is linked to another reviewer, who has to unlink it')
-    if (held !== undefined && held.value.member !== member)
-      throw taken('you are linked to another member of this workspace: unlink it first')
+    if (over === undefined) refuseOther(earlier?.value.reviewer, reviewer, 'this member is another reviewer')
+    refuseOther(held?.value.member, member, 'you are another member of this workspace')
     const actor = reviewerNamed(reviewer)
     const ending = over === undefined ? { reason: 'renewed' as const, actor } : { reason: over, actor: TIMER }
     const ended = earlier && unlinked(deps, tenant, earlier, ending)
@@ -159,7 +157,10 @@ function newAccount(
   }
 }
 
-const taken = (detail: string): GatewayError => new GatewayError('already_linked', detail)
+function refuseOther(known: string | undefined, wanted: string, detail: string): void {
+  if (known !== undefined && known !== wanted)
+    throw new GatewayError('already_linked', `${detail}: that account has to be unlinked first`)
+}
 
 const viewOf = ({ workspace, member, linked_at, expires_at }: LinkedAccount): LinkedChat => ({
   workspace,

@@ -7,6 +7,7 @@ import type { Range } from '../../events/record/field.ts'
 import type { Freezes } from '../../domain/freeze.ts'
 import type { LegalHolds } from '../../domain/legal-hold.ts'
 import type { MerkleTree } from '../../domain/merkle.ts'
+import type { CountedClick, PostedMessage } from '../../domain/posted-message.ts'
 import type { LinkedAccount } from '../../domain/linked-account.ts'
 import type { Ended } from '../../domain/outcome.ts'
 import type { Link, Session } from '../../domain/session.ts'
@@ -252,37 +253,6 @@ export interface DeliveryRecord {
   readonly last?: { readonly at: number; readonly result: string }
   /** The trace of the event. */
   readonly trace?: TraceContext
-}
-
-export interface PostedMessage {
-  readonly destination: string
-  readonly channel: string
-  readonly thread_id: string
-  readonly tool: string
-  /** The chat's own id of the message; absent until the chat has answered. */
-  readonly stamp?: string
-  /** Rises with what a click means: the revision, the displayed places, and whether they are the whole call. */
-  readonly version: number
-  readonly revision: number
-  readonly places: readonly string[]
-  readonly whole: boolean
-  /** ms since 1970. */
-  readonly drawn_at: number
-  /** True while equal calls share the message. */
-  readonly shared?: true
-  /** Random, new for each time that the message was drawn. */
-  readonly drawing: string
-  /** Another delivery posts the message until then, ms since 1970. */
-  readonly posting_until?: number
-}
-
-export interface CountedClick {
-  readonly thread_id: string
-  /** The linked account, as `<workspace>/<member>`. */
-  readonly account: string
-  readonly act: 'approve' | 'reject' | 'request_changes'
-  readonly revision: number
-  readonly at: number
 }
 
 export interface CallRecord {

@@ -9,7 +9,7 @@ import type {
   WebhookView,
 } from '../../contract/webhook.ts'
 import { WEBHOOK_ID } from '../../domain/id.ts'
-import { type Destination, isChat, isChatApp, shownUrl } from '../../domain/webhook.ts'
+import { type ChatAppFormat, type Destination, isChat, isChatApp, shownUrl } from '../../domain/webhook.ts'
 import type { Write } from '../../store/store.ts'
 import { type Administrator, adminGuards } from '../auth/administrator.ts'
 import type { Deps } from '../core/deps.ts'
@@ -106,14 +106,7 @@ type Wishes = Pick<Destination, 'url' | 'events' | 'format' | 'channel' | 'only'
 
 function wishesOf(request: CreateWebhook): Wishes {
   const { url, events, format, payload, channel, only } = request
-  if (isChatApp(format)) {
-    if (channel === undefined || url !== undefined || events !== undefined || payload === 'full')
-      throw unfit(
-        'an app needs a `channel`, and has no `url`, no `events` and no `payload: full`',
-        '/channel',
-      )
-    return { url: `${format}:${channel}`, format, channel, ...(only === undefined ? {} : { only }) }
-  }
+  if (isChatApp(format)) return wishesOfApp(request, format)
   if (channel !== undefined || only !== undefined)
     throw unfit('`channel` and `only` are for an app of a chat', '/format')
   if (url === undefined) throw unfit('a webhook needs a `url`', '/url')
@@ -123,6 +116,13 @@ function wishesOf(request: CreateWebhook): Wishes {
     throw new GatewayError('invalid_request', 'a chat receives no payload: omit `payload: full`', { errors })
   }
   return { url, events: events ?? OF_PEOPLE, format }
+}
+
+function wishesOfApp(request: CreateWebhook, format: ChatAppFormat): Wishes {
+  const { url, events, payload, channel, only } = request
+  if (channel === undefined || url !== undefined || events !== undefined || payload === 'full')
+    throw unfit('an app needs a `channel`, and has no `url`, no `events` and no `payload: full`', '/channel')
+  return { url: `${format}:${channel}`, format, channel, ...(only === undefined ? {} : { only }) }
 }
 
 const unfit = (message: string, pointer: string): GatewayError =>

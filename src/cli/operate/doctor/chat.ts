@@ -1,5 +1,5 @@
 import type { Config } from '../../../settings/settings.ts'
-import { askSlack } from '../chat.ts'
+import { askSlack } from '../ask-slack.ts'
 import { error, type Finding, ok } from './finding.ts'
 
 /** Asks Slack whether the tokens are right. */
