@@ -128,7 +128,7 @@ function keep({ values, missing, masked }: Read, { field, state, value, disclose
 const unlessEmpty = (names: readonly string[]): readonly string[] | undefined =>
   names.length > 0 ? names : undefined
 
-/** Maximum length of a text that is short in JSON too, even if each character is escaped as `\u0000`. */
+/** Maximum length of text that is short in JSON too, even if each character is escaped as `\u0000`. */
 const SHORT_CHARS = 340
 
 const isLong = (value: JsonValue): boolean =>

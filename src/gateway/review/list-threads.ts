@@ -40,8 +40,9 @@ const MEMBER = /^(?:[^ ]{1,128} )?thr_[0-9A-HJKMNP-TV-Z]{26}$/
  * @throws GatewayError `invalid_request` for a cursor that the gateway did not issue, and for an impossible order
  */
 export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuery): Promise<ThreadList> {
-  const list = await pageOf(deps, caller, query)
-  const threads = await storeCall(() => withDifferences(deps, caller, list.threads))
+  const known = new Map<string, Thread>()
+  const list = await pageOf(deps, caller, query, known)
+  const threads = await storeCall(() => withDifferences(deps, caller, list.threads, known))
   const complete = query.status === 'pending_review' ? {} : await completeness(deps, caller.tenant)
   return { ...list, threads, ...complete }
 }
@@ -52,7 +53,12 @@ async function completeness(deps: Deps, tenant: string): Promise<Pick<ThreadList
   return opened_until === 0 ? {} : { complete_since: isoTime(opened_until) }
 }
 
-async function pageOf(deps: Deps, caller: Caller, query: ThreadsQuery): Promise<ThreadList> {
+async function pageOf(
+  deps: Deps,
+  caller: Caller,
+  query: ThreadsQuery,
+  known: Map<string, Thread>,
+): Promise<ThreadList> {
   const snapshot = deps.policies.current()
   reviewerEntry(snapshot, caller)
   const limit = query.limit === undefined ? PAGE : Number(query.limit)
@@ -71,6 +77,7 @@ async function pageOf(deps: Deps, caller: Caller, query: ThreadsQuery): Promise<
   const show = (thread: Thread | 'broken', { mine }: Segment): ThreadSummary | 'broken' | undefined => {
     if (thread === 'broken') return thread
     const summary = wanted(thread) ? summaryOf(deps, snapshot, { caller, thread, freezes, holds }) : undefined
+    if (summary) known.set(thread.thread_id, thread)
     const asked = query.mine === undefined ? mine : true
     return asked !== undefined && summary?.mine !== asked ? undefined : summary
   }
