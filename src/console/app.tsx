@@ -4,7 +4,7 @@ import { countChange, countSoon, loadCounts, loadNeeded, needsVote } from './ses
 import { startOutbox, undo } from './outbox/outbox.ts'
 import { UndoRow } from './outbox/undo-row.tsx'
 import { besides, queueFilters, ReviewPage } from './review/review-page.tsx'
-import type { Page } from './route/route.ts'
+import type { Page, Route } from './route/route.ts'
 import { route } from './route/router.ts'
 import { loadProblem, me, startSession } from './session/session.ts'
 import { SignInPage } from './sign-in/sign-in.tsx'
@@ -112,6 +112,20 @@ function Current() {
           show={({ HistoryPage }) => <HistoryPage filters={here.filters} />}
         />
       )
+    case 'queue':
+      return <ReviewPage filters={here.filters} />
+    case 'sign-in':
+      return <ReviewPage filters={{}} />
+    default:
+      return <Other here={here} />
+  }
+}
+
+type OtherRoute = Extract<Route, { readonly page: 'policies' | 'playground' | 'agents' | 'webhooks' }>
+
+/** A page besides the queue and its calls. */
+function Other({ here }: { readonly here: OtherRoute }) {
+  switch (here.page) {
     case 'policies':
       return (
         <Later
@@ -159,10 +173,6 @@ function Current() {
           )}
         />
       )
-    case 'queue':
-      return <ReviewPage filters={here.filters} />
-    case 'sign-in':
-      return <ReviewPage filters={{}} />
   }
 }
 

@@ -218,14 +218,14 @@ export const OutcomeReport = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: LIMITS.REFERENCE_CHARS,
-        description: 'An id of what the call did, such as that of a transfer.',
+        description: 'An id of what the call did, such as the id of a transfer.',
       }),
     ),
     run: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: LIMITS.RUN_CHARS,
-        description: 'Tells apart the runs of equal calls. Default: `1`.',
+        description: 'Distinguishes the runs of equal calls. Default: `1`.',
       }),
     ),
   },

@@ -4,7 +4,7 @@ export type Outcome = (typeof OUTCOMES)[number]
 
 /** A recorded outcome. */
 export interface Ended {
-  /** Tells apart the runs of equal calls. */
+  /** Distinguishes the runs of equal calls. */
   readonly run: string
   readonly outcome: Outcome
   readonly duration_ms?: number

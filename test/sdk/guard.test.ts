@@ -251,7 +251,8 @@ describe('guard', () => {
     const released = new Promise<void>((resolve) => (release = resolve))
     const told: string[] = []
     const { gate } = gateBefore({}, { status: 'allow' }, {})
-    const report = gate.client.report
+    const { client } = gate
+    const report: typeof client.report = client.report.bind(client)
     Object.assign(gate.client, {
       report: async (task: string, one: { outcome: string }) => {
         await released

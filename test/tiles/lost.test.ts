@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { chmodSync, copyFileSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -15,6 +14,7 @@ import { readNote, sizeIn } from '../../src/tiles/log.ts'
 import { HOUR, overriding } from '../gateway-fixture.ts'
 import { IS_SOAK } from '../runs.ts'
 import { commitOf } from '../store/commit-of.ts'
+import { execFileSync } from '../sync-child.ts'
 import { Lab, TENANT } from './lab.ts'
 
 /** Record files that left the store are lost at random; two gateways look for them. */

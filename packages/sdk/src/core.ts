@@ -130,10 +130,7 @@ async function ended(
 ): Promise<never> {
   const error = asNotExecuted(cause)
   const thread_id = error.thread_id ?? call.at.step?.decision.thread_id
-  const { action } = call.at.step ?? {}
-  // the proof may have been redeemed
-  if (error.code === 'outcome_unknown' && action)
-    report(core, call, { hash: action.hash, thread_id }, NOT_RUN)
+  reportUnused(core, call, error)
   const handle = WAITING.includes(error.code) ? openHandle(call, thread_id) : undefined
   withDetails(error, { thread_id, console_url: core.pageOf({ thread_id }), handle })
   const isLeft = error.code === 'still_pending' && call.signal?.aborted && graceSeconds < Infinity
@@ -215,6 +212,13 @@ function report(
     ...(comesAgain && thread_id === undefined ? { run: crypto.randomUUID() } : {}),
     ...said,
   })
+}
+
+/** Reports a call that did not run, although its proof may have been redeemed. */
+function reportUnused(core: Core, call: Call, { code, thread_id }: NotExecuted): void {
+  const { step } = call.at
+  if (code !== 'outcome_unknown' || step === undefined) return
+  report(core, call, { hash: step.action.hash, thread_id: thread_id ?? step.decision.thread_id }, NOT_RUN)
 }
 
 const NOT_RUN = { outcome: 'not_run' } as const

@@ -24,7 +24,8 @@ export interface Gate extends Handles {
   guard: Guard
   /**
    * Gets permission for runtimes that execute elsewhere, such as the hook of a coding agent. Resolves with the approved
-   * payload when the call may run once. At that time, the proof has been redeemed. Reports only a call that must not run after all.
+   * payload when the call may run once. At that time, the proof has been redeemed. Reports only a call that must not
+   * run after all.
    *
    * @throws NotExecuted under the same conditions as guard
    */

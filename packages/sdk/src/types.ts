@@ -82,9 +82,9 @@ export interface OutcomeReport {
   thread_id?: string
   outcome: 'executed' | 'failed' | 'not_run'
   duration_ms?: number
-  /** An id of what the call did, such as that of a transfer. */
+  /** An id of what the call did, such as the id of a transfer. */
   reference?: string
-  /** Tells apart the runs of equal calls. */
+  /** Distinguishes the runs of equal calls. */
   run?: string
 }
 

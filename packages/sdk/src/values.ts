@@ -5,11 +5,11 @@ import type { Json, Payload } from './types.ts'
 
 type Convert = (value: unknown, pointer: string) => Json
 
-/** A row of docs/javascript/values.md. */
+/** A row of docs/javascript/values.md, whose words are in test/sdk/values.test.ts. */
 export interface Kind {
-  readonly type: string
-  readonly shown: string
-  readonly given: string
+  readonly name: string
+  /** Advice to the caller, for a kind that is always refused. */
+  readonly remedy?: string
   readonly is: (value: unknown) => boolean
   /** Absent for a kind that is always refused. `inner` converts a member. @throws InvalidPayload */
   readonly json?: (value: never, pointer: string, inner: Convert) => Json
@@ -23,14 +23,11 @@ const isPlain = (value: unknown): boolean =>
   isExactly(Object)(value) ||
   (typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === null)
 const PLAIN = 'pass a plain object'
-const BASE64 = 'refused: send it as text, base64 for instance'
 
 /** The table of the page: for each type, its JSON. The first row that fits counts. */
 export const KINDS: readonly Kind[] = [
   {
-    type: '`null`, `boolean`, `string`',
-    shown: 'itself; a text with a lone surrogate is refused',
-    given: 'itself',
+    name: 'plain value',
     is: (value) => value === null || typeof value === 'boolean' || typeof value === 'string',
     json: (value: string, pointer) =>
       typeof value === 'string' && !value.isWellFormed()
@@ -38,24 +35,18 @@ export const KINDS: readonly Kind[] = [
         : value,
   },
   {
-    type: '`number`',
-    shown: 'itself; `-0` becomes `0`; `NaN` and infinities are refused',
-    given: 'itself',
+    name: 'number',
     is: (value) => typeof value === 'number',
     json: (value: number, pointer) =>
       Number.isFinite(value) ? value + 0 : refuse(`the number ${value}`, 'send text or null', pointer),
   },
   {
-    type: '`bigint`',
-    shown: 'text: `12n` becomes `"12"`',
-    given: 'a `bigint`, by the schema',
+    name: 'bigint',
     is: (value) => typeof value === 'bigint',
     json: String,
   },
   {
-    type: 'exactly `Date`',
-    shown: 'text in RFC 3339, in UTC; an invalid date is refused, or a year beyond 9999',
-    given: 'a `Date`, by the schema',
+    name: 'Date',
     is: isExactly(Date),
     json: (value: Date, pointer) => {
       const time = Date.prototype.getTime.call(value)
@@ -65,16 +56,12 @@ export const KINDS: readonly Kind[] = [
     },
   },
   {
-    type: 'exactly `URL`',
-    shown: 'text',
-    given: 'a `URL`, by the schema',
+    name: 'URL',
     is: isExactly(URL),
     json: (value: URL, pointer) => withoutMembers(value, pointer, URL.prototype.toString.call(value)),
   },
   {
-    type: 'exactly `Array`',
-    shown: 'a list; holes are refused',
-    given: 'an `Array`',
+    name: 'Array',
     is: (value) => Array.isArray(value) && isExactly(Array)(value),
     json: (value: unknown[], pointer, inner) => {
       if (Reflect.ownKeys(value).length !== value.length + 1)
@@ -85,9 +72,7 @@ export const KINDS: readonly Kind[] = [
     },
   },
   {
-    type: 'exactly `Set`',
-    shown: "a list, in the order of the items' JSON; two items that are equal in JSON are refused",
-    given: 'a `Set`, by the schema',
+    name: 'Set',
     is: isExactly(Set),
     json: (value: Set<unknown>, pointer, inner) => {
       const items: Json[] = []
@@ -104,9 +89,7 @@ export const KINDS: readonly Kind[] = [
     },
   },
   {
-    type: 'exactly `Map`',
-    shown: 'an object; keys must be text',
-    given: 'a `Map`, by the schema',
+    name: 'Map',
     is: isExactly(Map),
     json: (value: Map<unknown, unknown>, pointer, inner) => {
       const members: [string, Json][] = []
@@ -118,10 +101,7 @@ export const KINDS: readonly Kind[] = [
     },
   },
   {
-    type: 'plain object',
-    shown:
-      'an object; a member that is `undefined` is left out; accessors, symbols and hidden members are refused',
-    given: 'an object',
+    name: 'object',
     is: isPlain,
     json: (value: object, pointer, inner) => {
       const members = Reflect.ownKeys(value).flatMap((key) => {
@@ -133,29 +113,19 @@ export const KINDS: readonly Kind[] = [
     },
   },
   {
-    type: 'a type with a codec of zod (`z.codec`) in the schema',
-    shown: 'its encoded side, by this table',
-    given: 'its decoded side',
-    // encoded before this table is used
-    is: () => false,
-  },
-  {
-    type: 'buffers, typed arrays, `Blob`',
-    shown: BASE64,
-    given: '',
+    name: 'buffer',
+    remedy: 'send it as text, base64 for instance',
     is: (value) =>
       ArrayBuffer.isView(value) || /^\[object (?:(?:Shared)?ArrayBuffer|Blob|File)\]$/.test(tagOf(value)),
   },
   {
-    type: 'functions, symbols; `undefined` in a list, a `Set` or a `Map`',
-    shown: 'refused: leave it out',
-    given: '',
+    name: 'function',
+    remedy: 'leave it out',
     is: (value) => typeof value === 'function' || typeof value === 'symbol' || value === undefined,
   },
   {
-    type: 'every other object, such as an instance of a class or a subclass of a type above',
-    shown: 'refused by the name of its class: pass a plain object, or give the tool a schema with a codec',
-    given: '',
+    name: 'other',
+    remedy: 'pass a plain object, or give the tool a schema with a codec',
     is: () => true,
   },
 ]
@@ -206,8 +176,7 @@ function refuse(what: string, remedy: string, pointer: string): never {
 }
 
 function refuseKind(kind: Kind | undefined, value: unknown, pointer: string): never {
-  const advice = kind?.shown.replace(/^refused(?: by the name of its class)?: /, '') ?? ''
-  return refuse(nameOf(value), advice, pointer)
+  return refuse(nameOf(value), kind?.remedy ?? '', pointer)
 }
 
 function nameOf(value: unknown): string {

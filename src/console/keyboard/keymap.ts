@@ -15,6 +15,7 @@ export type Action =
   | 'context'
   | 'choose'
   | 'choose_all'
+  | 'open'
   | `comment ${number}`
   | 'search'
   | 'help'
@@ -65,6 +66,7 @@ export const BINDINGS: readonly Binding[] = [
     does: 'Show the calls that are alike; there: choose all that were seen',
     on: REVIEW,
   },
+  { keys: 'o', action: 'open', does: 'Open the row of the table; Escape returns', on: ['several'] },
   { keys: 'n', action: 'news', does: 'Add the new calls to the list', on: REVIEW },
   { keys: 'u', action: 'undo', does: 'Take the last vote back, within five seconds' },
   { keys: '/', action: 'search', does: 'Search' },

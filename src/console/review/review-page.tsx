@@ -14,7 +14,7 @@ import {
 } from '../queue/queue-state.ts'
 import { type Filters, queryOf } from '../route/filters.ts'
 import type { Route } from '../route/route.ts'
-import { go, list, refine, route } from '../route/router.ts'
+import { go, list, refine, route, table } from '../route/router.ts'
 import { spoken } from '../text/because-text.ts'
 import { announce } from '../shell/announce.tsx'
 import { takeFocus } from '../shell/heading.tsx'
@@ -52,8 +52,9 @@ export function ReviewPage({ filters, thread, several }: ReviewProps) {
         choose: () => openAlike(true),
         choose_all: () => openAlike(false),
         ...(both && thread !== undefined && { back: toRow }),
+        ...(table && !several && { back: () => table && go(table) }),
       }),
-    [both, thread],
+    [both, thread, several !== undefined],
   )
   return (
     <>

@@ -27,11 +27,15 @@ function withList(next: Route): Route {
   return Object.keys(filters).length > 0 ? { ...next, filters } : next
 }
 
+/** The table of several calls from which a call was opened. */
+export let table: Route | undefined
+
 /** The page that was open before the sign-in page. */
 export let before: Route = route.value
 
 function enter(next: Route): void {
   if (next.page !== 'sign-in') before = next
+  if (next.page !== 'thread') table = next.page === 'several' ? next : undefined
   if (next.page === 'queue' || next.page === 'history') list = next
   else if ('thread' in next && next.filters) list = { page: 'queue', filters: next.filters }
   route.value = next

@@ -108,7 +108,8 @@ export function createParts(isNeeded: (name: string) => boolean = () => true) {
    */
   function leadTo(name = missing.value[0], byKey = false): void {
     const part = parts.value.findLast(({ names }) => names.includes(name ?? ''))
-    if (part === undefined || name === undefined) return
+    // a part may have been seen since the link to it was drawn
+    if (part === undefined || name === undefined || !missing.value.includes(name)) return
     announce(`Not seen: ${spoken(name)}`)
     notePaging()
     for (const { hindrances } of unseen()) for (const { open } of hindrances) open?.()

@@ -77,6 +77,9 @@ let holder: string | undefined
 
 /** Follows a sign-in on another tab: all tabs share one cookie, so all must show the same reviewer. */
 function followTab(person: string): void {
+  // a late report that the earlier session ended must not delete the new secret
+  beginSession()
+  stopStream()
   if (holder !== undefined && person !== holder) location.reload()
   else void startSession()
 }

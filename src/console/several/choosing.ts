@@ -1,5 +1,6 @@
 import { neighbour } from '../queue/queue-state.ts'
 import { openRow } from '../queue/queue-pane.tsx'
+import { go } from '../route/router.ts'
 import { announce } from '../shell/announce.tsx'
 import type { Several } from './several-state.ts'
 
@@ -32,6 +33,11 @@ export function choose(several: Several): void {
   toggle(one.view.thread_id)
   announce(`${chosen.value.length} of ${shown.value.length} chosen`)
   at.value = Math.min(at.value + 1, shown.value.length - 1)
+}
+
+export function openOne({ shown, at }: Several): void {
+  const one = shown.value[at.value]
+  if (one) go({ page: 'thread', thread: one.view.thread_id })
 }
 
 export function chooseSeen(several: Several): void {

@@ -14,7 +14,7 @@ import { Countdown } from '../time/countdown.tsx'
 import { ProblemNote, ProblemState } from '../wire/problem.tsx'
 import { listen } from '../wire/stream.ts'
 import { createActs, type Acts } from './acts.ts'
-import { choose, chooseSeen, step } from './choosing.ts'
+import { choose, chooseSeen, openOne, step } from './choosing.ts'
 import { Policy, Runs, Says, Sum } from './panels.tsx'
 import { createSeveral, type Several } from './several-state.ts'
 import { SeveralBar } from './several-bar.tsx'
@@ -93,6 +93,7 @@ function keysOf(several: Several, acts: Acts, id: string): Handlers {
     next: () => step(several, id, 1),
     previous: () => step(several, id, -1),
     choose: () => choose(several),
+    open: () => openOne(several),
     choose_all: () => chooseSeen(several),
     approve: () => acts.start('approve', true),
     page: several.parts.page,

@@ -136,10 +136,12 @@ const AROUND = 24
 
 /** The part in which a long text differs from another, and the number of equal characters before and after it. */
 export function differenceFrom({ kind, masked, text = '' }: TreeNode, other: TreeNode | undefined) {
-  const first = other?.text ?? ''
-  if (kind !== 'text' || other?.kind !== 'text' || masked || other.masked || text.length < LONG)
-    return undefined
-  const [mine, theirs] = [Array.from(text), Array.from(first)]
+  const isPlain = kind === 'text' && other?.kind === 'text' && !masked && !other.masked
+  if (!isPlain || text.length < LONG) return undefined
+  return differenceOf(Array.from(text), Array.from(other.text ?? ''))
+}
+
+function differenceOf(mine: readonly string[], theirs: readonly string[]) {
   const most = Math.min(mine.length, theirs.length)
   let before = 0
   while (before < most && mine[before] === theirs[before]) before++

@@ -34,13 +34,14 @@ function inRow({ text, ...segment }: Segment): Segment {
 function Segment({ of }: { readonly of: Segment }) {
   const { text, field, exact, sensitive, missing } = of
   const said = <AgentText text={text} />
+  const isCount = /^\d+$/.test(text) && exact?.startsWith('[') === true
   if (field === undefined) return said
   if (sensitive) return <span class="tag">{said}</span>
   if (missing) return <i>{said}</i>
   return (
     <>
       <b>{said}</b>
-      {exact !== undefined && (
+      {exact !== undefined && !isCount && (
         <small class="exact">
           {' '}
           <AgentText text={exact} />

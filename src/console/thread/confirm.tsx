@@ -19,7 +19,11 @@ export function Confirm({ deciding, view }: ConfirmProps) {
   if (decision === undefined) return null
   const approve = decision === 'approve'
   const key = approve ? 'y' : 'x'
-  const because = view.rules.flatMap((rule) => (rule.mode === 'enforced' ? (rule.because ?? []) : []))
+  const because = view.rules
+    .flatMap((rule) => (rule.mode === 'enforced' ? (rule.because ?? []) : []))
+    .filter(
+      ({ field, read }, i, all) => all.findIndex((one) => one.field === field && one.read === read) === i,
+    )
   return (
     <Dialog title={approve ? 'Approve this call?' : 'Reject this call?'} close={deciding.cancel}>
       <Keys letter={key} act={deciding.confirm} />

@@ -1,4 +1,4 @@
-import type { EarlierCall } from '../../contract/reviewer.ts'
+import type { EarlierCall } from '../../contract/thread-context.ts'
 import { Gist, Status } from '../queue/thread-row.tsx'
 import { Ago } from '../time/countdown.tsx'
 import { HeadingLine } from '../text/heading-line.tsx'

@@ -1,4 +1,4 @@
-import type { LimitState } from '../../contract/reviewer.ts'
+import type { LimitState } from '../../contract/thread-context.ts'
 import { duration } from '../time/elapsed.ts'
 import { Panel } from '../shell/panel.tsx'
 

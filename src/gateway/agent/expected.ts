@@ -14,16 +14,16 @@ export const callId = (agent: string, task: string, hash: string): string => `${
 /** The index of the records that allowed a call. */
 export const allowsOf = (id: string): string => INDEX.allows(sha256(id))
 
-/** What the commit of an allowed call adds, so that its outcome finds it. Equal calls share an entry. */
+/** The entry that the commit of an allowed call adds, so that its outcome finds it. Equal calls share an entry. */
 export async function expecting(
-  { store, nextId }: Deps,
+  deps: Deps,
   { caller, submission, at }: Evaluation,
   outcomeMs: number,
 ): Promise<{ readonly guards: readonly Guard[]; readonly writes: readonly Write[] }> {
   const { taskId: task_id, request } = submission
   // no outcome can name a call without a hash
-  const id = callId(caller.id, task_id, request.action_hash ?? nextId())
-  const known = await read(store, caller.tenant, 'call', id)
+  const id = callId(caller.id, task_id, request.action_hash ?? deps.nextId())
+  const known = await read(deps.store, caller.tenant, 'call', id)
   const call = { agent: caller.id, task_id, tool: request.tool_name, at, ended: known?.value.ended ?? [] }
   return {
     guards: [unchanged('call', id, known)],

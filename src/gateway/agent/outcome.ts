@@ -64,20 +64,10 @@ export async function endCall(
         throw new GatewayError('outcome_recorded', `another outcome of run \`${run}\` was recorded before`)
       return { answer: answerOf(entry, action_hash, before), guards, replayed: true, confirmed: true }
     }
-    const of = entry?.allows.find((number) => entry.ended.every((one) => one.of !== number))
-    if (entry !== undefined && of === undefined) throw notFound()
-    if (entry === undefined) refuseWithoutRoom(deps)
     const at = deps.store.now()
-    const about = entry?.about ?? { tenant: caller.tenant, task_id: taskId }
-    const words = keepsWords(deps, 'agent_words')
-    const disclosed = {
-      action_hash:
-        keepsHash(deps, about.tool) && (about.tool !== undefined || words) ? action_hash : undefined,
-      reference: words ? reference : undefined,
-    }
-    const details = { outcome, duration_ms, of, run, unmatched: of === undefined ? true : undefined }
-    const evidence = [record(at, agentNamed(caller.id), about, { type: 'call.ended', details, disclosed })]
+    const of = allowOf(deps, entry)
     const ended: Ended = { run, outcome, content, at, of: of ?? 0, ...defined({ duration_ms }) }
+    const evidence = [recordOf(deps, caller, { entry, taskId, report }, ended)]
     return {
       answer: answerOf(entry, action_hash, ended, taskId),
       guards,
@@ -85,6 +75,39 @@ export async function endCall(
       evidence,
       counted: true,
     } satisfies Plan<RecordedOutcome>
+  })
+}
+
+/** The record whose outcome is not known yet; undefined without an entry. @throws GatewayError `not_found` */
+function allowOf(deps: Deps, entry: Entry | undefined): number | undefined {
+  if (entry === undefined) {
+    refuseWithoutRoom(deps)
+    return undefined
+  }
+  const of = entry.allows.find((number) => entry.ended.every((one) => one.of !== number))
+  if (of === undefined) throw notFound()
+  return of
+}
+
+interface Ending {
+  readonly entry: Entry | undefined
+  readonly taskId: string
+  readonly report: OutcomeReport
+}
+
+function recordOf(
+  deps: Deps,
+  caller: Caller,
+  { entry, taskId, report: { action_hash, reference, duration_ms } }: Ending,
+  { at, of, outcome, run }: Ended,
+): EvidenceRecord<'call.ended'> {
+  const words = keepsWords(deps, 'agent_words')
+  const hash = entry === undefined ? words : keepsHash(deps, entry.about.tool)
+  const about = entry?.about ?? { tenant: caller.tenant, task_id: taskId }
+  return record(at, agentNamed(caller.id), about, {
+    type: 'call.ended',
+    details: { outcome, duration_ms, run, ...(entry === undefined ? { unmatched: true } : { of }) },
+    disclosed: { action_hash: hash ? action_hash : undefined, reference: words ? reference : undefined },
   })
 }
 

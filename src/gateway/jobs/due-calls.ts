@@ -20,10 +20,10 @@ export async function dueCall(deps: Deps, tenant: string, id: string): Promise<P
   const now = deps.store.now()
   const until = at + (deps.policies.current()?.retention.threads_ms ?? Infinity)
   const isLate = ended.length < (await deps.store.count(tenant, allowsOf(id)))
-  const { over, guard } = await legalHoldsNow(deps, tenant)
-  const guards = [unchanged('call', id, call), guard]
+  const holds = await legalHoldsNow(deps, tenant)
+  const guards = [unchanged('call', id, call), holds.guard]
   const list: Write[] = isLate ? [{ op: 'index', index: INDEX.unreported, member: id, to: at }] : []
-  if ((isLate && now < until) || over(call.value) !== undefined)
+  if ((isLate && now < until) || holds.over(call.value) !== undefined)
     return {
       answer: undefined,
       guards,

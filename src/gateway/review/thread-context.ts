@@ -1,5 +1,6 @@
 import { defined } from '../../contract/defined.ts'
-import type { EarlierCall, LimitState, ThreadView } from '../../contract/reviewer.ts'
+import type { ThreadView } from '../../contract/reviewer.ts'
+import type { EarlierCall, LimitState } from '../../contract/thread-context.ts'
 import { type Thread, upcomingAnnouncements } from '../../domain/thread.ts'
 import type { ExplainingSnapshot } from '../../policy/evaluate/explanation.ts'
 import { type IndexEntry, StoreUnavailable } from '../../store/store.ts'

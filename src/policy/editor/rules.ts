@@ -1,4 +1,4 @@
-import { DURATION } from '../check/spec.ts'
+import { closed, DURATION } from '../check/spec.ts'
 import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
@@ -135,11 +135,8 @@ const SHADOW: JsonObject = { const: 'shadow', description: 'Counted, not enforce
 function ruleSchema(match: JsonObject, groups: readonly string[]): JsonObject {
   const { properties, oneOf } = verdicts(VERDICTS, 'rule')
   return {
-    type: 'object',
-    additionalProperties: false,
-    required: ['id'],
     oneOf,
-    properties: {
+    ...closed(['id'], {
       id: ID,
       ...properties,
       when: { allOf: [match], description: 'The rule means `when AND NOT unless`.' },
@@ -150,21 +147,18 @@ function ruleSchema(match: JsonObject, groups: readonly string[]): JsonObject {
       },
       risk: { ...RISK, description: 'Raises the risk of the call when the rule fires.' },
       reviewers: {
-        type: 'object',
-        additionalProperties: false,
-        required: ['group'],
-        description: 'In addition to the levels of routing.yaml.',
-        properties: {
+        ...closed(['group'], {
           group: groups.length > 0 ? { enum: groups } : { type: 'string' },
           approvals: { type: 'integer', minimum: 1, maximum: MAX_APPROVALS },
           interactive: { type: 'boolean', description: 'Whether a vote needs a sign-in to the console.' },
           expires: DURATION,
-        },
+        }),
+        description: 'In addition to the levels of routing.yaml.',
       },
       mode: SHADOW,
       from: { ...DATE, description: 'The first day of the rule.' },
       until: { ...DATE, description: 'The last day of the rule.' },
-    },
+    }),
   }
 }
 
@@ -186,11 +180,8 @@ function limitSchema(paths: readonly PayloadPath[]): JsonObject {
   const per = ['agent', 'tenant', 'task', ...facts, ...fields]
   const open = paths.some((path) => path.open)
   return {
-    type: 'object',
-    additionalProperties: false,
-    required: ['id', 'at_most', 'within', 'per'],
     allOf: [{ oneOf }, { oneOf: [{ required: ['count'] }, { required: ['sum'] }] }],
-    properties: {
+    ...closed(['id', 'at_most', 'within', 'per'], {
       id: ID,
       ...properties,
       risk: { ...RISK, description: 'Raises the risk of the call when the limit is reached.' },
@@ -203,7 +194,7 @@ function limitSchema(paths: readonly PayloadPath[]): JsonObject {
         ...(open ? { type: 'string', examples: per } : { enum: per }),
         description: 'The field whose values are counted separately.',
       },
-    },
+    }),
   }
 }
 
@@ -220,28 +211,15 @@ function caseSchema({ tools }: EditorWorld, tool: ToolContract | undefined): Jso
   const { properties, oneOf } = verdicts(VERDICTS, 'test')
   const text = { type: 'string' }
   return {
-    type: 'object',
-    additionalProperties: false,
     oneOf,
-    properties: {
+    ...closed([], {
       ...properties,
       payload: tool ? embedSchema(tool.inputSchema) : { type: 'object' },
       tool: { enum: tool ? [tool.name] : tools.map(({ name }) => name) },
       agent: {
-        anyOf: [
-          text,
-          {
-            type: 'object',
-            additionalProperties: false,
-            properties: settable('agent'),
-          },
-        ],
+        anyOf: [text, closed([], settable('agent'))],
       },
-      task: {
-        type: 'object',
-        additionalProperties: false,
-        properties: settable('task'),
-      },
+      task: closed([], settable('task')),
       used: {
         type: 'object',
         additionalProperties: { type: 'number', minimum: 0 },
@@ -251,15 +229,11 @@ function caseSchema({ tools }: EditorWorld, tool: ToolContract | undefined): Jso
       time: {
         anyOf: [
           { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}$' },
-          {
-            type: 'object',
-            additionalProperties: false,
-            properties: { weekday: { enum: WEEKDAYS }, hour: { type: 'integer', minimum: 0, maximum: 23 } },
-          },
+          closed([], { weekday: { enum: WEEKDAYS }, hour: { type: 'integer', minimum: 0, maximum: 23 } }),
         ],
       },
       risk: { ...RISK, description: 'The expected risk.' },
       by: { type: 'array', items: text, description: 'Exactly the deciding ids.' },
-    },
+    }),
   }
 }
