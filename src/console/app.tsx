@@ -116,7 +116,11 @@ function Current() {
       return <ReviewPage filters={here.filters} />
     case 'sign-in':
       return <ReviewPage filters={{}} />
-    default:
+    case 'policies':
+    case 'playground':
+    case 'agents':
+    case 'chats':
+    case 'webhooks':
       return <Other here={here} />
   }
 }
