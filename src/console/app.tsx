@@ -121,7 +121,10 @@ function Current() {
   }
 }
 
-type OtherRoute = Extract<Route, { readonly page: 'policies' | 'playground' | 'agents' | 'webhooks' }>
+type OtherRoute = Extract<
+  Route,
+  { readonly page: 'policies' | 'playground' | 'agents' | 'chats' | 'webhooks' }
+>
 
 /** A page besides the queue and its calls. */
 function Other({ here }: { readonly here: OtherRoute }) {
