@@ -198,9 +198,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   const { tilesWatch, reports } = startWatches(deps, whole.tiles, { own, config, parts, ...adapters })
   const { watch } = reports
   const evidence = startLog(deps, parts, { identity: own.log, watch, traffic: asked.traffic, ...adapters })
-  const chat = await openChat(deps, config, { parts, metrics })
-  const sending = { settings: parts.webhooks, metrics, log, tracing, chat: chat?.app }
-  const webhooks = startWebhooks(deps, config, sending)
+  const { chat, webhooks } = await startSending(deps, config, { parts, metrics, tracing })
   subscribe(channel, { ...evidence, reports, tracing, log })
   const { server, health } = serverOf(config, {
     deps,
@@ -229,17 +227,17 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   return { ...adapters, deps, metrics, server, health, site, ...jobs }
 }
 
-const openChat = (
+/** Opens the chat, and starts the sender of webhooks, which also brings the chat's messages up to date. */
+async function startSending(
   deps: Deps,
   config: Config,
-  { parts, metrics }: { readonly parts: AppParts; readonly metrics: Metrics },
-): Promise<Chat | undefined> =>
-  startChat(config, {
-    onClick: (app, clicked) => click(deps, app, clicked),
-    metrics,
-    log: parts.log,
-    clock: parts.chatClock ?? REAL_CLOCK,
-  })
+  { parts, ...of }: { readonly parts: AppParts; readonly metrics: Metrics; readonly tracing: Tracing },
+): Promise<{ chat: Chat | undefined; webhooks: Webhooks }> {
+  const { log, webhooks: settings, chatClock: clock = REAL_CLOCK } = parts
+  const onClick: Parameters<typeof startChat>[1]['onClick'] = (app, clicked) => click(deps, app, clicked)
+  const chat = await startChat(config, { onClick, metrics: of.metrics, log, clock })
+  return { chat, webhooks: startWebhooks(deps, config, { ...of, settings, log, chat: chat?.app }) }
+}
 
 /** Starts the signer of evidence, and the writer of its tiles. */
 function startLog(

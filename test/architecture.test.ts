@@ -116,7 +116,6 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'hook',
     'system',
     'settings',
-    'slack',
     'tiles',
     'slack',
     'app',

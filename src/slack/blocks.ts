@@ -2,8 +2,8 @@ import { segmentsOf } from '../domain/hidden-characters.ts'
 import type { ChatAct, ChatAnswer, ChatDialog, ChatMessage, ChatRun } from '../domain/chat.ts'
 
 /**
- * Messages and dialogs in Slack's Block Kit. Foreign text appears in `rich_text` only, where Slack interprets nothing: a
- * mention, a link and an emoji would be elements of their own (docs/chat.md).
+ * Messages and dialogs in Slack's Block Kit. Foreign text appears in `rich_text` only, where Slack interprets nothing:
+ * a mention, a link and an emoji would be elements of their own (docs/chat.md).
  */
 export type Block = Readonly<Record<string, unknown>>
 

@@ -27,6 +27,7 @@ describe('the built console', () => {
     const most = {
       'several-pane': 8_000,
       'agents-page': 3_000,
+      'chats-page': 3_000,
       'history-page': 3_000,
       'policies-page': 3_000,
       'webhooks-page': 3_000,

@@ -165,7 +165,10 @@ describe('GET /console/assets/*', () => {
       finding: ofPage,
       'several-pane': ofPage,
       ...Object.fromEntries(
-        ['agents', 'history', 'policies', 'webhooks', 'playground'].map((page) => [`${page}-page`, ofPage]),
+        ['agents', 'chats', 'history', 'policies', 'webhooks', 'playground'].map((page) => [
+          `${page}-page`,
+          ofPage,
+        ]),
       ),
       evaluator: "default-src 'none'; script-src 'unsafe-eval'",
     })
