@@ -27,14 +27,18 @@ export function routeOf(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#?\/?/, '').split(/\?(.*)/s)
   const [page, rest = ''] = path.split(/\/(.*)/s)
   if (isOfCalls(page) && rest !== '') return callRoute(page, decoded(rest), filtersOf(search))
-  if (page === 'history') return { page, filters: filtersOf(search) }
-  if (page === 'policies') return policiesRoute(new URLSearchParams(search))
-  if (page === 'agents') return { page }
-  if (page === 'chats') return rest === '' ? { page } : { page, proposal: rest }
-  if (page === 'playground') return playgroundRoute(search)
-  if (page === 'webhooks') return webhooksRoute(decoded(rest), new URLSearchParams(search).get('state'))
-  if (page === 'sign-in') return signInRoute(decoded(rest), new URLSearchParams(search).get('problem'))
-  return { page: 'queue', filters: filtersOf(search) }
+  const read = page !== undefined && Object.hasOwn(PAGES, page) ? PAGES[page] : undefined
+  return read?.(rest, search) ?? { page: 'queue', filters: filtersOf(search) }
+}
+
+const PAGES: Readonly<Record<string, (rest: string, search: string) => Route>> = {
+  history: (_, search) => ({ page: 'history', filters: filtersOf(search) }),
+  policies: (_, search) => policiesRoute(new URLSearchParams(search)),
+  agents: () => ({ page: 'agents' }),
+  chats: (rest) => ({ page: 'chats', ...(rest !== '' && { proposal: rest }) }),
+  playground: (_, search) => playgroundRoute(search),
+  webhooks: (rest, search) => webhooksRoute(decoded(rest), new URLSearchParams(search).get('state')),
+  'sign-in': (rest, search) => signInRoute(decoded(rest), new URLSearchParams(search).get('problem')),
 }
 
 const isOfCalls = (page: string | undefined): page is 'thread' | 'several' =>
