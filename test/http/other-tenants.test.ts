@@ -135,7 +135,7 @@ const OF_NO_TENANT: readonly string[] = [
   'Prefer If-Match Countersign-Unattended Last-Event-ID workflow_name task_label subject preview risk_level summary',
   'payload action_hash images request_payload event_summary decision comment take_over reason url events format',
   'overlap_ms grace_seconds agent_history used time task sort asked voted displayed expires_within path',
-  'disclosures field equals outcome duration_ms reference run',
+  'in_store disclosures field equals outcome duration_ms reference run',
   // a proposal is sealed for one session, and linked accounts are found under the caller's tenant
   'proposal workspace member channel only',
 ].flatMap((line) => line.split(' '))

@@ -115,7 +115,11 @@ describe('a call id that policy allows', () => {
     let [asked, ran] = [0, 0]
     const next = () =>
       own[asked++ % gates]?.guard('t', { n: 1 }, () => ++ran, { callId: 'call_0', ...SOON }) ?? expect.fail()
-    return { next, ran: () => ran }
+    const reported = async () => {
+      await next()
+      await Promise.all(own.map((one) => one.settled()))
+    }
+    return { next, reported, ran: () => ran }
   }
 
   it.each([
@@ -152,8 +156,8 @@ describe('a call id that policy allows', () => {
     (await few.evidenceOf(act)).map(({ record }) => record.type)
 
   it('is judged again when the answer is lost, because another process may have used it', async () => {
-    const { next, ran } = calls('lost', 1, losing(true))
-    expect(await typesOf(next)).toEqual(['decision.allowed', 'decision.allowed', 'agent.event'])
+    const { reported, ran } = calls('lost', 1, losing(true))
+    expect(await typesOf(reported)).toEqual(['decision.allowed', 'decision.allowed', 'call.ended'])
     expect(ran()).toBe(1)
   })
 
@@ -169,8 +173,11 @@ describe('a call id that policy allows', () => {
 
   it('counts once when the answer is lost and the id is known to no other process', async () => {
     const own = createGate({ url: few.url, key, taskId: 'own', fetch: losing(true) })
-    const types = await typesOf(() => own.guard('t', { n: 1 }, () => 'ran'))
-    expect(types).toEqual(['decision.allowed', 'agent.event'])
+    const types = await typesOf(async () => {
+      await own.guard('t', { n: 1 }, () => 'ran')
+      await own.settled()
+    })
+    expect(types).toEqual(['decision.allowed', 'call.ended'])
   })
 
   it.each([
@@ -178,15 +185,14 @@ describe('a call id that policy allows', () => {
     ['calls', 'rate_limited'],
   ])('is judged again when every earlier answer was a refusal: %s', async (_, code) => {
     let refuse = false
-    const { next } = calls(code, 2, async (url, init) => {
+    const { reported } = calls(code, 2, async (url, init) => {
       if (!refuse || !url.endsWith('/requests')) return fetch(url, init)
       refuse = false
       return Response.json({ code, detail: 'later' }, { status: 503, headers: { 'retry-after': '0' } })
     })
-    await next()
+    await reported()
     refuse = true
-    const recorded = await few.evidenceOf(() => next())
-    expect(recorded.map(({ record }) => record.type)).toEqual(['decision.allowed', 'agent.event'])
+    expect(await typesOf(reported)).toEqual(['decision.allowed', 'call.ended'])
   })
 })
 
