@@ -128,6 +128,7 @@ const BARE: Readonly<Record<string, number>> = {
   sign_in: 403,
   start_single_sign_on: 404,
   end_single_sign_on: 404,
+  end_chat_link: 404,
 }
 
 describe('GET openapi.json', () => {
