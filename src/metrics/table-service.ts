@@ -31,7 +31,7 @@ export const SERVICE_METRICS = {
     unit: 'requests',
     help: 'Requests answered, by route pattern and status.',
     labels: { method: METHODS, route: ROUTES, status: STATUSES },
-    atMost: 720,
+    atMost: 600,
   },
   httpSeconds: {
     kind: 'histogram',
@@ -40,7 +40,7 @@ export const SERVICE_METRICS = {
     help: 'Time to answer a request, by route pattern. For a poll with Prefer: wait, it includes the wait.',
     labels: { method: METHODS, route: ROUTES },
     buckets: CALLS,
-    atMost: 96,
+    atMost: 88,
     exemplar: 'trace_id',
   },
   httpAborted: {
