@@ -124,8 +124,11 @@ const answer =
 const ok = (status: number, more = ''): string => `HTTP/1.1 ${status} X\r\n${more}Content-Length: 0\r\n\r\n`
 
 function pour(socket: Socket, chunk: Buffer | string): void {
+  // small writes would take the processor from the receiver of the answer
+  const piece = Buffer.from(chunk)
+  const many = Buffer.concat(Array.from({ length: Math.ceil(65_536 / piece.length) }, () => piece))
   const go = (): void => {
-    while (socket.writable && socket.write(chunk));
+    while (socket.writable && socket.write(many));
     if (socket.writable) socket.once('drain', go)
   }
   go()
