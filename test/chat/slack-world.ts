@@ -27,7 +27,7 @@ export async function openSlackWorld(options: WorldOptions = {}): Promise<SlackW
       slackClientSecret: 'secret',
       slackServer: slack.url,
     },
-    webhooks: { everyMs: 50 },
+    webhooks: options.webhooks ?? { everyMs: 50 },
     chatClock: {
       now: () => performance.now() + ahead,
       async sleep(ms, signal) {

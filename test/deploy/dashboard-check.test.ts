@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { WebhookSecret } from '../../src/contract/webhook.ts'
 import { ALL } from '../../src/gateway/core/expiry-index.ts'
 import { put, SYSTEM } from '../../src/gateway/core/records.ts'
+import { openSlackWorld, type SlackWorld } from '../chat/slack-world.ts'
 import { ensureProgram, INSTALL_MS } from '../debian.ts'
 import {
   type Agent,
@@ -12,7 +13,6 @@ import {
   HOUR,
   MINUTE,
   newTask,
-  openWorld,
   type Reviewer,
   SECOND,
   type World,
@@ -33,6 +33,7 @@ const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const TRACED = { traceparent: `00-${TRACE}-00f067aa0ba902b7-01` }
 
 const receivers = new Receivers()
+let chat: SlackWorld
 let world: World
 let prometheus: PrometheusServer
 const open = new AbortController()
@@ -42,11 +43,12 @@ beforeAll(async () => {
   const [up, down, paused] = await Promise.all([receivers.open(), receivers.open(), receivers.open()])
   down.answers(500)
   const webhooksAllow = [up, down, paused].map(({ port }) => `127.0.0.1/32:${port}`).join(',')
-  world = await openWorld({
+  chat = await openSlackWorld({
     files: UNSURE,
     config: { webhooksAllow },
     webhooks: { everyMs: 20, deadlineMs: 10_000, ca: receivers.ca },
   })
+  ;({ world } = chat)
   // the first scrape counts them
   await sizes()
   prometheus = await PrometheusServer.start(world.app.metricsUrl)
@@ -62,7 +64,7 @@ beforeAll(async () => {
 afterAll(async () => {
   open.abort()
   await prometheus?.stop()
-  await world?.close()
+  await chat?.close()
   await receivers.dispose()
 })
 
