@@ -27,7 +27,7 @@ import { execFileSync, spawnSync } from '../sync-child.ts'
 const [build, runtime] = stages()
 const USER = 10_001
 /** The instructions install and build everything, ms. */
-const BUILD_MS = 10 * 60_000
+const IMAGE_MS = 10 * 60_000
 const isRoot = process.getuid?.() === 0
 const asUser = isRoot ? { uid: USER, gid: USER } : {}
 
@@ -107,7 +107,7 @@ beforeAll(async () => {
   const [, ...entry] = runtime.json('ENTRYPOINT')
   flags = entry.slice(0, -1)
   program = join(roots.runtime, entry.at(-1) ?? '')
-}, BUILD_MS)
+}, IMAGE_MS)
 
 /** Runs the command of the image, as its user, in a tree that no user can write to. */
 function start(args: readonly string[], env: Record<string, string> = {}) {
