@@ -308,10 +308,10 @@ class Asking(FakeGateway):
         thread.status = "changes_requested"
         return status, answer
 
-    def _outcomes(self, request: Any, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def _events(self, request: Any, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         revision = body["payload"].get("revision")
         if revision is None:
-            return super()._outcomes(request, body)
+            return super()._events(request, body)
         self.threads["thr_0"].action_hash = revision["action_hash"]
         self.threads["thr_0"].status = "pending_review"
         return 201, {"status": "pending_review"}
