@@ -65,10 +65,10 @@ class Desk(FakeGateway):
             thread.status = self.chance.choice(["approved", "approved", "rejected", "changes_requested"])
         return super()._decisions(request, body)
 
-    def _outcomes(self, request: httpx.Request, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def _events(self, request: httpx.Request, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         kind, _, name = body["event_type"].rpartition(".")
         if not kind.startswith("revision."):
-            return super()._outcomes(request, body)
+            return super()._events(request, body)
         revision, thread = body["payload"]["revision"], self.threads[name]
         assert kind == f"revision.{thread.task_id}"
         if thread.status != "changes_requested":
