@@ -2,6 +2,7 @@ import { useLayoutEffect } from 'preact/hooks'
 import type { UnreportedList } from '../../contract/reviewer.ts'
 import { createList } from '../list/list-state.ts'
 import { List } from '../list/list.tsx'
+import { AgentText } from '../text/agent-text.tsx'
 import { Ago } from '../time/countdown.tsx'
 
 type Call = UnreportedList['calls'][number]
@@ -36,7 +37,9 @@ const Row = ({ call: { tool_name, agent, task_id, thread_id, allowed_at } }: { r
       </span>
     </span>
     <span class="l2">
-      <span class="why">task {task_id}</span>
+      <span class="why">
+        task <AgentText text={task_id} />
+      </span>
       <span class="side">{agent}</span>
     </span>
   </li>
