@@ -10,6 +10,7 @@ import {
   type SignedIn,
   type World,
 } from '../gateway-fixture.ts'
+import type { ChatAnswer } from '../../src/domain/chat.ts'
 import { Channel, CHAT_BUNDLE, linkAccount, textOf } from './fake-app.ts'
 
 /** A click in a chat is a vote of one linked reviewer, and means what its message displayed (docs/chat.md). */
@@ -43,6 +44,14 @@ async function member(id: string, account: string): Promise<SignedIn> {
   channel.app.members.set(account, { workspace: 'T1', mayVote: true })
   return one
 }
+/** Clicks while the chat has the message, and the gateway does not know its place yet. */
+const early = async (): Promise<ChatAnswer | undefined> => {
+  let answer: ChatAnswer | undefined
+  await held(bot, { payload: PAYMENT })
+  channel.app.meanwhile = async () => void (answer = await channel.click(channel.clickOf('U1', 'approve')))
+  await channel.deliver()
+  return answer
+}
 const posted = async (payload: object = PAYMENT): Promise<string> => {
   const { thread } = await held(bot, { payload })
   await channel.deliver()
@@ -50,6 +59,13 @@ const posted = async (payload: object = PAYMENT): Promise<string> => {
 }
 
 describe('a click', () => {
+  it('before the gateway knows the place of its message is asked for again', async () => {
+    const again = 'This message was posted a moment ago. Click again.'
+    expect(await early()).toEqual({ kind: 'refused', text: again })
+    expect(await votes()).toEqual([])
+    expect(await channel.click(channel.clickOf('U1', 'approve'))).toMatchObject({ kind: 'counted' })
+  })
+
   it('is a vote of the linked reviewer, with the places of the message, and a repeat is the same vote', async () => {
     const thread = await posted()
     expect(channel.message()).toMatchObject({

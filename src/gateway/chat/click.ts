@@ -53,6 +53,9 @@ export async function click(
     return refused('This gateway belongs to another workspace.')
   const posted = await storeCall(() => read(deps.store, tenant, 'posted', id)).catch(ofGateway)
   if (posted instanceof GatewayError) return refusedBy(posted)
+  // the click was faster than the chat's answer to the gateway
+  if (posted !== undefined && posted.value.stamp === undefined)
+    return refused('This message was posted a moment ago. Click again.')
   if (posted === undefined || !isAt(posted.value, clicked))
     return refused('This gateway has no such message here.')
   const link = deps.threadUrl(posted.value.thread_id)
@@ -67,9 +70,7 @@ export async function click(
 
 /** A message counts only where this gateway posted it. */
 const isAt = (posted: PostedMessage, { channel, stamp, comment }: Click): boolean =>
-  posted.channel === channel &&
-  posted.stamp !== undefined &&
-  (stamp === undefined ? comment !== undefined : stamp === posted.stamp)
+  posted.channel === channel && (stamp === undefined ? comment !== undefined : stamp === posted.stamp)
 
 interface Here {
   readonly clicked: Click
