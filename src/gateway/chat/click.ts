@@ -40,24 +40,27 @@ interface Click extends ChatClick {
   readonly version: number
 }
 
+/** The click with the message that its button names; undefined for another button. */
+function clickOn(click: ChatClick): Click | undefined {
+  const [, id = '', tenant = '', version] = BUTTON.exec(click.message) ?? []
+  return version === undefined ? undefined : { ...click, tenant, id, version: Number(version) }
+}
+
 /** The answer to a click, whatever becomes of it. */
 export async function click(
   deps: Deps,
   app: Pick<ChatApp, 'workspace' | 'member'>,
   chatClick: ChatClick,
 ): Promise<ChatAnswer> {
-  const [, id = '', tenant = '', version] = BUTTON.exec(chatClick.message) ?? []
-  if (version === undefined) return refused('This gateway has no such message.')
-  const clicked: Click = { ...chatClick, tenant, id, version: Number(version) }
+  const clicked = clickOn(chatClick)
+  if (clicked === undefined) return refused(NOT_HERE)
+  const { tenant, id } = clicked
   if (app.workspace === undefined || clicked.workspace !== app.workspace)
     return refused('This gateway belongs to another workspace.')
   const posted = await storeCall(() => read(deps.store, tenant, 'posted', id)).catch(ofGateway)
   if (posted instanceof GatewayError) return refusedBy(posted)
-  // the click was faster than the chat's answer to the gateway
-  if (posted !== undefined && posted.value.stamp === undefined)
-    return refused('This message was posted a moment ago. Click again.')
-  if (posted === undefined || !isAt(posted.value, clicked))
-    return refused('This gateway has no such message here.')
+  const elsewhere = reasonElsewhere(posted?.value, clicked)
+  if (posted === undefined || elsewhere !== undefined) return refused(elsewhere ?? NOT_HERE)
   const link = deps.threadUrl(posted.value.thread_id)
   try {
     return await answerTo(deps, app, { clicked, posted, link })
@@ -68,9 +71,15 @@ export async function click(
   }
 }
 
-/** A message counts only where this gateway posted it. */
-const isAt = (posted: PostedMessage, { channel, stamp, comment }: Click): boolean =>
-  posted.channel === channel && (stamp === undefined ? comment !== undefined : stamp === posted.stamp)
+const NOT_HERE = 'This gateway has no such message here.'
+
+/** A message counts only where this gateway posted it. A click may be faster than the chat's answer to the gateway. */
+function reasonElsewhere(posted: PostedMessage | undefined, click: Click): string | undefined {
+  if (posted?.channel !== click.channel) return NOT_HERE
+  if (posted.stamp === undefined) return 'This message was posted a moment ago. Click again.'
+  const isAt = click.stamp === undefined ? click.comment !== undefined : click.stamp === posted.stamp
+  return isAt ? undefined : NOT_HERE
+}
 
 interface Here {
   readonly clicked: Click
