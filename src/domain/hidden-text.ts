@@ -70,9 +70,9 @@ const PADDING = /(?:[^\S\n]*\n){12}|[^\S\n]{80}|\t{24}/
 /**
  * Deceptive addresses: Punycode, or a name before an `@` that looks like a host. In web addresses, also a user name
  * (RFC 9110, section 4.2.4), an escape or a backslash within the host, or a number as host. Browsers accept any number
- * of slashes or backslashes after `https:`, drop tabs and line ends, and leave out a folder before `..`, whose dots may
- * be escaped. A Latin letter or a mark outside of ASCII in a host stands for another host. The user part and the path end at
- * the next `https:`, so that the scan stays linear.
+ * of slashes or backslashes after `https:`. They drop tabs and line ends. They leave out a folder before `..`, whose
+ * dots may be escaped. A Latin letter or a mark outside of ASCII in a host stands for another host. The user part and
+ * the path end at the next `https:`, so that the scan stays linear.
  */
 const ADDRESS = new RegExp(
   [

@@ -1,7 +1,7 @@
 /*
- * Values on one line. Each kind of text keeps the part that decides where it leads. A URL and an address of a repository
- * (`git@host:path`) keep the end of their host and of their path, and a mail address its domain. A path keeps its file
- * name, and a key its end.
+ * Values on one line. Each kind of text keeps the part that decides where it leads. A URL and the address of a
+ * repository (`git@host:path`) keep the end of their host and of their path, and a mail address its domain. A path
+ * keeps its file name, and a key its end.
  */
 
 /** Shortens text to a number of characters. */
@@ -70,7 +70,7 @@ function aroundEnd(text: string, end: string, most: number): string {
   return room < 2 ? cutBefore(end, most) : `${cut(text.slice(0, -end.length || undefined), room)}${end}`
 }
 
-/** `…@evil.example…@acme.com`: each mail host of a text with several, because any of them may be the one that counts. */
+/** `…@evil.example…@acme.com`: each mail host of text with several. Any of them may be the one that counts. */
 function hosts(text: string, most: number): string {
   return cut(`…${[...new Set(text.match(/@[\w-]+\.[\w.-]+/g))].join('…')}`, most)
 }
