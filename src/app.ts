@@ -304,7 +304,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
   const close = async (): Promise<void> => {
     await server.close()
     await timer.close()
-    await gateway.chat?.close()
+    await gateway.chat?.app.close()
     await worker.close()
     await policies.close()
     await loads.close()
