@@ -3,6 +3,7 @@ import { VERDICTS } from '../../domain/decision.ts'
 import { DIRECTORY_KEYS } from '../check/directory.ts'
 import { ROUTING_KEYS } from '../check/routing.ts'
 import { schemaOf } from '../check/spec.ts'
+import { TOOL_KEYS } from '../check/tool.ts'
 import { factsUnder } from '../language/facts.ts'
 
 /** The order of a mapping's keys (docs/policy-language.md). Other keys follow, in their original order. */
@@ -34,13 +35,6 @@ const RULE_FILE: KeyOrder = {
   inside: { rules: RULE, limits: LIMIT, tests: CASE },
 }
 
-const TOOL: KeyOrder = {
-  keys: keys(
-    'tool description summary risk reversibility proof outcome labels sensitive disclose source input_schema',
-  ),
-  inside: { source: { keys: keys('server name digest') } },
-}
-
 /** Returns the order of a schema's keys. A mapping that may have other keys keeps the author's order. */
 function orderFrom(schema: JsonValue | undefined): KeyOrder | undefined {
   if (!isObject(schema)) return undefined
@@ -60,7 +54,7 @@ function orderFrom(schema: JsonValue | undefined): KeyOrder | undefined {
 export function orderOf(path: string): KeyOrder | undefined {
   if (path === 'routing.yaml') return orderFrom(schemaOf(ROUTING_KEYS))
   if (path === 'directory.yaml') return orderFrom(schemaOf(DIRECTORY_KEYS))
-  return path.startsWith('tools/') ? TOOL : RULE_FILE
+  return path.startsWith('tools/') ? orderFrom(schemaOf(TOOL_KEYS)) : RULE_FILE
 }
 
 /** Returns the order inside the value of a key; undefined when its keys keep their order. */
