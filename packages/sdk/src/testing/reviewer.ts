@@ -28,11 +28,16 @@ export interface Vote {
   wait(maxMs?: number): Promise<string>
 }
 
-/** A thread as a reviewer sees it. */
-export interface ThreadOfReviewer {
+/** A held call in the list of a reviewer. */
+export interface HeldThread {
   readonly thread_id: string
+  readonly task_id: string
   readonly tool_name: string
   readonly revision: number
+}
+
+/** A thread as a reviewer sees it. */
+export interface ThreadOfReviewer extends HeldThread {
   readonly payload: Payload
 }
 
@@ -87,16 +92,14 @@ export class Reviewer {
   }
 
   /** The threads of this test that wait for reviewers, oldest first. */
-  async pending(tool?: string): Promise<ThreadOfReviewer[]> {
+  async pending(tool?: string): Promise<HeldThread[]> {
     const own = await this.held(tool)
-    const { threads } = await this.#api<{ threads: ThreadOfReviewer[] }>(
-      'threads?status=pending_review&limit=100',
-    )
+    const { threads } = await this.#api<{ threads: HeldThread[] }>('threads?status=pending_review&limit=100')
     return threads.filter(({ thread_id }) => own.includes(thread_id))
   }
 
   /** The held calls of the tool, once there are `count` of them. @throws Error when they were not held in time */
-  async waitUntilHeld(tool?: string, count = 1, maxMs = WAIT_MS): Promise<ThreadOfReviewer[]> {
+  async waitUntilHeld(tool?: string, count = 1, maxMs = WAIT_MS): Promise<HeldThread[]> {
     const end = performance.now() + maxMs
     for (;;) {
       const threads = await this.pending(tool)
