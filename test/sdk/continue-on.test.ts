@@ -42,48 +42,42 @@ async function delivered(type: string, thread?: string): Promise<Got> {
 
 const ran: unknown[] = []
 const saved = new Map<string, Handle>()
-const propose = async (): Promise<Handle & { readonly thread_id: string }> => {
+/** Proposes a call that reviewers approve or reject, and returns its thread and the delivery of their decision. */
+async function decided(decision: 'approve' | 'reject' = 'approve'): Promise<Got & { thread: string }> {
   const handle = await gate.propose('pay', { amount: 500 }, { taskId: newTask(), callId: 'c' })
-  saved.set(handle.thread_id ?? '', handle)
-  return handle as typeof handle & { readonly thread_id: string }
+  const { thread_id: thread = '' } = handle
+  saved.set(thread, handle)
+  await ann.vote(thread, { decision, revision: 1, comment: 'seen' })
+  return {
+    thread,
+    ...(await delivered(decision === 'approve' ? 'review.approved' : 'review.rejected', thread)),
+  }
 }
 const look = async (thread: string): Promise<unknown> => {
   const handle = saved.get(thread)
   return handle !== undefined && gate.resume(handle, ({ amount }) => ran.push(amount), { maxWaitMs: 0 })
 }
 /** The answer of a route to a delivery, and the threads that it looked up. */
-async function routed(
-  { headers, raw }: Pick<Got, 'headers' | 'raw'>,
-  finding = look,
-  { lateSeconds = 0 } = {},
-) {
+async function routed({ headers, raw }: Pick<Got, 'headers' | 'raw'>, finding = look, lateSeconds = 0) {
   const request = new Request('http://agent/hook', { method: 'POST', headers, body: raw })
   const looked: string[] = []
-  const asking = (thread: string): unknown => {
-    looked.push(thread)
-    return finding(thread)
-  }
+  const asking = (thread: string): unknown => (looked.push(thread), finding(thread))
   const now = world.clock.now / 1_000 + lateSeconds
   const response = await continueOn(request, asking, { secrets, now })
-  return { answer: [response.status, await response.text()], looked }
+  return { status: response.status, text: await response.text(), looked }
 }
 
 describe('continueOn', () => {
   it('continues an approved call once, also when the delivery is replayed', async () => {
-    const { thread_id } = await propose()
-    await ann.approve(thread_id, 1)
-    const got = await delivered('review.approved', thread_id)
-    ran.length = 0
-    expect(await routed(got)).toEqual({ answer: [204, ''], looked: [thread_id] })
-    const [again, third] = await Promise.all([routed(got), routed(got)])
-    expect([again.answer[0], third.answer[0], ran]).toEqual([200, 200, [500]])
-    expect(again.answer[1]).toMatch(/^(It may have run|Not executed)/)
+    const got = await decided()
+    expect(await routed(got)).toEqual({ status: 204, text: '', looked: [got.thread] })
+    const again = await Promise.all([routed(got), routed(got)])
+    expect([again.map(({ status }) => status), ran]).toEqual([[200, 200], [500]])
+    expect(again[0].text).toMatch(/^(It may have run|Not executed)/)
   })
 
   it('refuses foreign and changed deliveries and old ones with 400, and does not look', async () => {
-    const { thread_id } = await propose()
-    await ann.approve(thread_id, 1)
-    const { headers, raw } = await delivered('review.approved', thread_id)
+    const { headers, raw } = await decided()
     const { 'x-guard-signature': _, ...unsigned } = headers
     const forged = { ...headers, 'webhook-signature': `v1,${Buffer.alloc(32).toString('base64')}` }
     for (const [one, lateSeconds] of [
@@ -94,41 +88,32 @@ describe('continueOn', () => {
       [{ headers, raw }, 301],
       [{ headers, raw }, -301],
     ] as const)
-      expect(await routed(one, look, { lateSeconds })).toEqual({
-        answer: [400, expect.any(String)],
-        looked: [],
-      })
+      expect(await routed(one, look, lateSeconds)).toMatchObject({ status: 400, looked: [] })
     const request = new Request('http://agent/hook', { method: 'POST', headers, body: raw })
     const now = world.clock.now / 1_000
     await expect(continueOn(request, look, { now })).rejects.toThrow('a secret is `whsec_` and base64')
   })
 
   it('ignores other events, and says so', async () => {
-    const { thread_id } = await propose()
-    const pending = await delivered('review.pending', thread_id)
-    expect(await routed(pending)).toEqual({
-      answer: [200, 'ignored: review.pending ends no wait'],
-      looked: [],
-    })
+    const { thread } = await decided()
+    const ignored = { status: 200, text: 'ignored: review.pending ends no wait', looked: [] }
+    expect(await routed(await delivered('review.pending', thread))).toEqual(ignored)
     await gate.guard('t', {}, () => 1)
-    expect((await routed(await delivered('decision.allowed'))).answer[0]).toBe(200)
+    expect(await routed(await delivered('decision.allowed'))).toMatchObject({ status: 200, looked: [] })
   })
 
   it('passes a rejection to the look-up, and answers with its reason', async () => {
-    const { thread_id } = await propose()
-    await ann.vote(thread_id, { decision: 'reject', revision: 1, comment: 'never' })
-    const { answer, looked } = await routed(await delivered('review.rejected', thread_id))
-    expect([answer, looked]).toEqual([[200, expect.stringContaining('never')], [thread_id]])
+    const got = await decided('reject')
+    const told = { status: 200, text: expect.stringContaining('seen'), looked: [got.thread] }
+    expect(await routed(got)).toEqual(told)
   })
 
   it('asks for another delivery while the call is not saved or still waits, and passes other errors', async () => {
-    const { thread_id } = await propose()
-    await ann.approve(thread_id, 1)
-    const got = await delivered('review.approved', thread_id)
-    expect((await routed(got, async () => false)).answer).toEqual([503, `${thread_id} is not known yet`])
-    const waits = async (): Promise<never> => Promise.reject(new StillPending('nobody decided'))
-    expect((await routed(got, waits)).answer[0]).toBe(503)
-    const broken = async (): Promise<never> => Promise.reject(new Error('the database is away'))
-    await expect(routed(got, broken)).rejects.toThrow('the database is away')
+    const got = await decided()
+    const unknown = { status: 503, text: `${got.thread} is not known yet` }
+    expect(await routed(got, async () => false)).toMatchObject(unknown)
+    const failing = (error: Error) => routed(got, () => Promise.reject(error))
+    expect(await failing(new StillPending('nobody decided'))).toMatchObject({ status: 503 })
+    await expect(failing(new Error('the database is away'))).rejects.toThrow('the database is away')
   })
 })

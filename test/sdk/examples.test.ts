@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { bundle, type Reviewer, startGateway, type TestGateway } from '@countersign/sdk/testing'
 import { until } from '../until.ts'
 import { type Got, type Receiver, Receivers } from '../webhooks/receiver.ts'
@@ -14,7 +14,6 @@ import { type Got, type Receiver, Receivers } from '../webhooks/receiver.ts'
 /* The programs of examples/javascript as their first lines say, and the test of docs/javascript/testing.md. */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const run = promisify(execFile)
 const receivers = new Receivers()
 const children: ChildProcess[] = []
 let directory: string
@@ -29,14 +28,10 @@ beforeAll(async () => {
   symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'))
   receiver = await receivers.open()
   writeFileSync(join(directory, 'ca.crt'), receivers.ca)
-  const known = process.env['NODE_EXTRA_CA_CERTS']
-  process.env['NODE_EXTRA_CA_CERTS'] = join(directory, 'ca.crt')
+  vi.stubEnv('NODE_EXTRA_CA_CERTS', join(directory, 'ca.crt'))
   const flags = ['--webhooks-allow', `127.0.0.1/32:${receiver.port}`]
-  const files = bundle({ review: ['payments.refund'] })
-  const files = bundle({ review: ['payments.refund'] })
-  gateway = await startGateway(files, { source: ROOT, flags })
-  if (known === undefined) delete process.env['NODE_EXTRA_CA_CERTS']
-  else process.env['NODE_EXTRA_CA_CERTS'] = known
+  gateway = await startGateway(bundle({ review: ['payments.refund'] }), { source: ROOT, flags })
+  vi.unstubAllEnvs()
   env = {
     PATH: process.env['PATH'],
     COUNTERSIGN_URL: gateway.url,
@@ -55,7 +50,7 @@ afterAll(async () => {
 })
 
 const node = async (...args: string[]): Promise<string> =>
-  (await run(process.execPath, args, { cwd: directory, env })).stdout
+  (await promisify(execFile)(process.execPath, args, { cwd: directory, env })).stdout
 
 /** Starts a program, and returns its first line. */
 async function started(...args: string[]): Promise<{ child: ChildProcess; line: string }> {
@@ -87,12 +82,8 @@ it('the queue worker ends while reviewers decide, and runs each approved job onc
     const { payload } = await reviewer.thread(thread_id)
     await reviewer.decide(thread_id, payload['order'] === 'A-8' ? 'approve' : 'reject', 'seen')
   }
-  const out = await node('queue-worker.mjs', 'work')
-  expect(out.split('\n').sort()).toEqual([
-    '',
-    'A-8 refunded 9.00 for A-8',
-    expect.stringMatching(/^A-9 Not.*seen/),
-  ])
+  const out = (await node('queue-worker.mjs', 'work')).split('\n').sort().join()
+  expect(out).toMatch(/^,A-8 refunded 9.00 for A-8,A-9 Not executed: .*seen/)
   expect(await node('queue-worker.mjs', 'work')).toBe('')
   expect((await reviewer.ran()).length).toBe(before + 1)
 })
@@ -114,18 +105,15 @@ it('the refund agent answers while reviewers decide, and a webhook continues its
   const body = new URLSearchParams({ text: 'Please refund A-7 <now>' })
   const asked = await fetch(url, { method: 'POST', body })
   const page = async (): Promise<string> => (await fetch(asked.url)).text()
-  expect(await page()).toMatch(
-    /user: Please refund A-7 &#60;now>[^]*waiting for reviewers: .* http\S+#\/thread\/thr_/,
-  )
-  const thread = await reviewer.approve('payments.refund').wait()
+  const waiting = /user: Please refund A-7 &#60;now>[^]*waiting for reviewers: .* http\S+\/thread\/thr_/
+  expect(await page()).toMatch(waiting)
+  await reviewer.approve('payments.refund').wait()
   await until(() => statuses['review.pending'] !== undefined && statuses['review.approved'] !== undefined)
   expect(statuses).toMatchObject({ 'review.pending': 200, 'review.approved': 204 })
   expect(await page()).toContain('assistant: The tool answered: refunded 125.00 for A-7')
   expect(await page()).not.toContain('waiting')
   // a forged delivery is refused, and a replayed one runs nothing again
-  const got = receiver.got.find(
-    ({ body }) => body.type === 'review.approved' && body['thread_id'] === thread,
-  ) as Got
+  const got = receiver.got.find(({ body }) => body.type === 'review.approved') as Got
   const ran = (await reviewer.ran()).length
   expect((await forward({ ...got, raw: `${got.raw} ` })).status).toBe(400)
   expect((await forward(got)).status).toBe(204)
@@ -133,8 +121,7 @@ it('the refund agent answers while reviewers decide, and a webhook continues its
 })
 
 it('the test of docs/javascript/testing.md passes', async () => {
-  const [, block = ''] =
-    /^```js\n([^]*?)^```/m.exec(readFileSync(join(ROOT, 'docs/javascript/testing.md'), 'utf8')) ?? []
-  writeFileSync(join(directory, 'agent.test.mjs'), block)
+  const page = readFileSync(join(ROOT, 'docs/javascript/testing.md'), 'utf8')
+  writeFileSync(join(directory, 'agent.test.mjs'), /^```js\n([^]*?)^```/m.exec(page)?.[1] ?? '')
   expect(await node('--test', 'agent.test.mjs')).toMatch(/^# pass 1$/m)
 })
