@@ -36,7 +36,7 @@ import { BEAT_MS } from './http/operations/stream.ts'
 import { type FeedOptions, type LoadReport, openPolicyFeed, type PolicyFeed } from './policy/bundle/feed.ts'
 import type { Store } from './store/store.ts'
 import { listenForOperators, type MetricsListener } from './telemetry/metrics-listener.ts'
-import { logEvidence } from './telemetry/log/log.ts'
+import { logEvidence, unredacted } from './telemetry/log/log.ts'
 import type { Traffic } from './telemetry/count/gauges.ts'
 import type { Metrics, MetricSources } from './telemetry/count/metrics.ts'
 import { timerNotes } from './telemetry/log/timer-log.ts'
@@ -280,12 +280,13 @@ function subscribe(
     log,
   }: Pick<Gateway, 'checkpointer' | 'reports' | 'tracing'> & { readonly log: Logger },
 ): void {
+  const lines = unredacted(log)
   channel.subscribe((observation) => {
     if (observation.kind === 'commit') reports.noted(observation)
     if (observation.kind !== 'evidence') return
     const { record, origin } = observation
     checkpointer.noted(record.tenant)
-    logEvidence(log, record, origin)
+    logEvidence(lines, record, origin)
     if (origin && tracing !== NO_TRACING) noteEvidence(origin.span, record)
   })
 }
@@ -303,7 +304,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
   const close = async (): Promise<void> => {
     await server.close()
     await timer.close()
-    await gateway.chat?.close()
+    await gateway.chat?.app.close()
     await worker.close()
     await policies.close()
     await loads.close()

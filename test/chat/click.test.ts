@@ -26,7 +26,7 @@ beforeEach(async () => {
   ben = await world.signIn('ben')
   channel = await Channel.open(world)
   await linkAccount(world, ben, 'U1')
-  channel.app.members.set('U1', { workspace: 'T1', mayVote: true })
+  channel.app.members.set('U1', {})
 })
 afterEach(() => world.close())
 
@@ -41,7 +41,7 @@ const votes = async () =>
 async function member(id: string, account: string): Promise<SignedIn> {
   const one = await world.signIn(id)
   await linkAccount(world, one, account)
-  channel.app.members.set(account, { workspace: 'T1', mayVote: true })
+  channel.app.members.set(account, {})
   return one
 }
 /** Clicks while the chat has the message, and the gateway does not know its place yet. */
@@ -184,9 +184,9 @@ describe('the wrong person (CVE-2026-32906, -35630, -56835, -100575)', () => {
     ['whom the chat does not know', 'U5', 'refused'],
   ])('a member %s', async (_, account, kind) => {
     if (account !== 'U9') await linkAccount(world, await world.signIn('cat'), account)
-    channel.app.members.set('U9', { workspace: 'T1', mayVote: true })
-    channel.app.members.set('U3', { workspace: 'T1', mayVote: false, kind: 'a guest' })
-    channel.app.members.set('U4', { workspace: 'T2', mayVote: true })
+    channel.app.members.set('U9', {})
+    channel.app.members.set('U3', { refused: 'a guest' })
+    channel.app.members.set('U4', { refused: 'a member of another workspace' })
     await posted()
     expect(await channel.click(channel.clickOf(account, 'approve'))).toMatchObject({ kind })
     expect(await votes()).toEqual([])

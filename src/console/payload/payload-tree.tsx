@@ -112,5 +112,11 @@ function Value({ node }: { readonly node: TreeNode }) {
     return (
       <span class="text">{node.text === '' ? <i>empty text</i> : <LongText text={node.text ?? ''} />}</span>
     )
-  return <span class={node.kind}>{node.text}</span>
+  return <span class={node.kind}>{inGroups(node.text ?? '').map(asGroup)}</span>
 }
+
+/** The digits of a large whole number, in threes. A reader who counts zeros counts wrong. */
+const inGroups = (number: string): string[] =>
+  /^-?\d{5,}$/.test(number) ? number.split(/(?<=\d)(?=(?:\d{3})+$)/) : [number]
+
+const asGroup = (digits: string, i: number) => (i === 0 ? digits : <span class="digits">{digits}</span>)
