@@ -5,70 +5,13 @@ import type { BundleText } from '../../policy/bundle/check.ts'
 import { readBundle } from '../../policy/bundle/directory.ts'
 import { toolOfContract, type ImportedFile, type ImportResult } from '../../policy/import/contract.ts'
 import { updateContracts } from '../../policy/import/update.ts'
-import { SERVER_NAME } from '../../contract/tool-source.ts'
-import { filesBeside, readDocument } from './foreign-document.ts'
-import { reportNotes } from './import-report.ts'
-import { importMcp } from '../../policy/import/mcp.ts'
-import { importOpenApi } from '../../policy/import/openapi.ts'
-import { DEFAULT_POLICIES } from './default-policies.ts'
-import { command } from '../terminal/command.ts'
-import { cannotWrite, CliFailure, EXIT, usage } from '../terminal/failure.ts'
-import { parse } from '../terminal/parse.ts'
-import { usageOf } from '../terminal/usage.ts'
-import { replaceFile } from './fmt.ts'
+import { cannotWrite, EXIT, usage } from '../terminal/failure.ts'
 import { onOneLine } from '../terminal/visible-text.ts'
+import { replaceFile } from './fmt.ts'
+import { reportNotes } from './import-report.ts'
 
-export const IMPORT = command({
-  name: 'import',
-  operands: 'mcp|openapi FILE',
-  says: `Writes a contract into DIR/tools for every tool of an MCP server, or for every operation of an OpenAPI 3 or
-    Swagger 2.0 document. FILE is the server's answer to tools/list, or the document in JSON or YAML (- for standard
-    input). It counts schema parts that a contract cannot express, and names the place of the first. Exits 4 if it left
-    out a tool.`,
-  flags: {
-    dir: { takes: 'DIR', default: DEFAULT_POLICIES, says: 'the bundle' },
-    prefix: { takes: 'TEXT', default: '', says: 'text in front of every tool name' },
-    server: { takes: 'NAME', says: 'the MCP server, as in `countersign mcp --server`' },
-    force: { says: 'overwrites existing files' },
-    update: { says: "shows how the server's tools differ from their contracts, and accepts the differences" },
-  },
-})
-
-/** `countersign import mcp|openapi FILE`: creates contracts from descriptions of tools. */
-export async function importContracts(args: readonly string[]): Promise<void> {
-  const { values, operands } = parse(IMPORT, args)
-  const [kind = '', file = ''] = operands
-  refuseServer(kind, values)
-  const document = await readDocument(file)
-  const result =
-    kind === 'mcp'
-      ? importMcp(document, values)
-      : importOpenApi(document, { ...values, ...(file === '-' ? {} : { load: filesBeside(file) }) })
-  if (!result)
-    throw usage(
-      `\`${file}\` is not ${kind === 'mcp' ? 'a list of MCP tools' : 'an OpenAPI 3 or Swagger 2.0 document'}`,
-    )
-  const leftOut = reportNotes(result.notes)
-  const counts = values.update
-    ? await update(values.dir, result)
-    : await write(values.dir, result, values.force)
-  const total = leftOut + counts.leftOut
-  console.error(`${counts.says}; ${total === 0 ? 'no tool was left out' : `${total} left out`}`)
-  if (counts.files + total === 0) throw new CliFailure('no tool was found', { exit: EXIT.usage })
-  if (total > 0) process.exitCode = EXIT.leftOut
-}
-
-/** @throws CliFailure */
-function refuseServer(kind: string, { server, update, force }: Flags): void {
-  if (kind !== 'mcp' && (server !== undefined || update))
-    throw usage('--server and --update are for `countersign import mcp`', usageOf(IMPORT))
-  if (update && force) throw usage('give --update or --force, not both', usageOf(IMPORT))
-  if (server !== undefined && !SERVER_NAME.test(server))
-    throw usage(`--server must be up to 64 letters, digits, \`_\` and \`-\`, not \`${server}\``)
-}
-
-interface Flags {
-  readonly server?: string | undefined
+interface Wish {
+  readonly dir: string
   readonly update: boolean
   readonly force: boolean
 }
@@ -80,10 +23,19 @@ interface Counts {
   readonly says: string
 }
 
+/** `countersign add tool --all`: the contract of each tool that was read. */
+export async function addAll(result: ImportResult, { dir, update, force }: Wish): Promise<void> {
+  const leftOut = reportNotes(result.notes)
+  const counts = update ? await updated(dir, result) : await written(dir, result, force)
+  const total = leftOut + counts.leftOut
+  console.error(`${counts.says}; ${total === 0 ? 'no tool was left out' : `${total} left out`}`)
+  if (counts.files + total === 0) throw usage('no tool was found')
+  if (total > 0) process.exitCode = EXIT.leftOut
+}
+
 /** @throws CliFailure */
-async function update(dir: string, { files }: ImportResult): Promise<Counts> {
-  const read = await readBundle(dir, { ignoreLock: true })
-  const there = (read.ok ? read.texts : []).filter(({ path }) => path.startsWith('tools/'))
+async function updated(dir: string, { files }: ImportResult): Promise<Counts> {
+  const there = (await textsIn(dir)).filter(({ path }) => path.startsWith('tools/'))
   const { changed, unchanged, gone, leftOut } = updateContracts(there, files)
   for (const one of changed) {
     await writeFile(dir, one)
@@ -95,26 +47,30 @@ async function update(dir: string, { files }: ImportResult): Promise<Counts> {
   return { files: changed.length + unchanged, leftOut: leftOut.length, says }
 }
 
-async function writeFile(dir: string, file: BundleText): Promise<void> {
-  try {
-    makeDirectory(dirname(join(dir, file.path)))
-  } catch (cause) {
-    throw cannotWrite(join(dir, file.path), cause)
-  }
-  await replaceFile(dir, { path: file.path, text: file.text })
-  console.log(onOneLine(`wrote ${join(dir, file.path)}`))
+async function textsIn(dir: string): Promise<readonly BundleText[]> {
+  const read = await readBundle(dir, { ignoreLock: true })
+  return read.ok ? read.texts : []
 }
 
-async function write(dir: string, { files }: ImportResult, force: boolean): Promise<Counts> {
+async function writeFile(dir: string, { path, text }: BundleText): Promise<void> {
+  try {
+    makeDirectory(dirname(join(dir, path)))
+  } catch (cause) {
+    throw cannotWrite(join(dir, path), cause)
+  }
+  await replaceFile(dir, { path, text })
+  console.log(onOneLine(`wrote ${join(dir, path)}`))
+}
+
+/** @throws CliFailure */
+async function written(dir: string, { files }: ImportResult, force: boolean): Promise<Counts> {
   const there = await Promise.all(files.map(({ path }) => exists(join(dir, path))))
   const taken = files.filter((_, index) => there[index])
-  if (taken.length > 0 && !force) {
-    const names = taken.map(({ path }) => path).join(', ')
-    throw new CliFailure(`nothing was written: ${names} exists`, {
-      exit: EXIT.usage,
-      hint: 'give --update to see and accept the changes, or --force to overwrite',
-    })
-  }
+  if (taken.length > 0 && !force)
+    throw usage(
+      `nothing was written: ${taken.map(({ path }) => path).join(', ')} exists`,
+      'give --update to see and accept the changes, or --force to overwrite',
+    )
   await refuseTwins(dir, files)
   for (const file of files) await writeFile(dir, file)
   return { files: files.length, leftOut: 0, says: `${files.length} written` }
@@ -125,20 +81,13 @@ async function write(dir: string, { files }: ImportResult, force: boolean): Prom
  * stay unchanged.
  */
 async function refuseTwins(dir: string, files: readonly ImportedFile[]): Promise<void> {
-  const read = await readBundle(dir, { ignoreLock: true })
   const names = new Set(files.map(({ tool }) => tool))
-  for (const other of read.ok ? read.texts : []) {
+  for (const other of await textsIn(dir)) {
     const tool = other.path.startsWith('tools/') ? toolOfContract(other) : undefined
     const same = files.find(({ path }) => path === other.path)
     if (tool === undefined || same?.tool === tool) continue
-    if (same !== undefined)
-      throw new CliFailure(`nothing was written: ${other.path} is the contract of \`${tool}\``, {
-        exit: EXIT.usage,
-      })
-    if (names.has(tool))
-      throw new CliFailure(`nothing was written: \`${tool}\` has a contract in ${other.path}`, {
-        exit: EXIT.usage,
-      })
+    if (same !== undefined) throw usage(`nothing was written: ${other.path} is the contract of \`${tool}\``)
+    if (names.has(tool)) throw usage(`nothing was written: \`${tool}\` has a contract in ${other.path}`)
   }
 }
 

@@ -20,7 +20,7 @@ const SERVER: NamePattern = {
 const DIGEST: NamePattern = {
   what: 'digest',
   pattern: TOOL_DIGEST,
-  hint: 'leave the line as `countersign import mcp` wrote it, or import again with --update',
+  hint: 'leave the line as `countersign add tool` wrote it, or run it again with --update',
 }
 
 /** The origin of a contract, and whether a person has confirmed what the server says about the tool. */

@@ -59,7 +59,7 @@ export function toolSchema(): JsonObject {
             description: 'A person has confirmed the effects that the server declares.',
           },
         }),
-        description: 'Which tool of which MCP server this is; `countersign import mcp` writes it.',
+        description: 'Which tool of which MCP server this is; `countersign add tool` writes it.',
       },
       input_schema: {
         allOf: [{ $ref: '#/definitions/schema' }],
