@@ -1,6 +1,6 @@
 """Makes `client.py`, the synchronous client, from `aio.py`: `python tests/unasync.py`.
 
-What differs more stands in `_run_sync.py` and `_run_async.py`.
+`_run_sync.py` and `_run_async.py` hold what differs more.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ TEXTS = [
 def made(source: str) -> str:
     """Returns the source of the synchronous client.
 
-    :raises ValueError: the source no longer has a text that the synchronous client says in another way
+    :raises ValueError: the source no longer has the words that the synchronous client replaces
     """
     for pattern, new in CODE:
         source = re.sub(pattern, new, source)
