@@ -162,18 +162,14 @@ async function messageThread(
   return other === undefined ? { thread, shared: false } : { thread: other, shared: true }
 }
 
-function isWanted(only: OnlyCalls | undefined, { risk, tool, requirement }: Thread): boolean {
-  const { groups, risks, tools } = only ?? {}
-  const fits = (names: readonly string[] | undefined, of: readonly string[]): boolean =>
-    names === undefined || of.some((one) => names.includes(one))
-  return (
-    fits(risks, [risk]) &&
-    fits(tools, [tool]) &&
-    fits(
-      groups,
-      requirement.seats.map(({ group }) => group),
-    )
-  )
+function isWanted(only: OnlyCalls = {}, { risk, tool, requirement }: Thread): boolean {
+  const seats = requirement.seats.map(({ group }) => group)
+  const wanted: readonly (readonly [readonly string[] | undefined, readonly string[]])[] = [
+    [only.risks, [risk]],
+    [only.tools, [tool]],
+    [only.groups, seats],
+  ]
+  return wanted.every(([names, of]) => names?.some((one) => of.includes(one)) ?? true)
 }
 
 /** Everything that the message says. */
