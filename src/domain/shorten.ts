@@ -70,10 +70,15 @@ function aroundEnd(text: string, end: string, most: number): string {
   return room < 2 ? cutBefore(end, most) : `${cut(text.slice(0, -end.length || undefined), room)}${end}`
 }
 
-/** `…@evil.example…@acme.com`: each mail host of text with several. Any of them may be the one that counts. */
+/** `@evil.example…@acme.com`: each mail host of text with several. Any of them may be the one that counts. */
 function hosts(text: string, most: number): string {
-  return cut(`…${[...new Set(text.match(/@[\w-]+\.[\w.-]+/g))].join('…')}`, most)
+  const [rest = ''] = / and [\d,]+ more$/.exec(text) ?? []
+  const found = [...new Set(text.match(/@[\w-]+\.[\w.-]+/g))].join('…')
+  const room = most - rest.length
+  return room < LEAST_HOST ? cut(found, most) : `${cut(found, room).replace('……', '…')}${rest}`
 }
+
+const LEAST_HOST = 8
 
 const lastStep = (path: string): string => /[/\\][^/\\]*[/\\]?$/.exec(path)?.[0] ?? path
 
