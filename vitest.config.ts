@@ -22,6 +22,7 @@ const sdk = fileURLToPath(new URL('packages/sdk/src', import.meta.url))
 const alias = [
   { find: /^@countersign\/sdk$/, replacement: `${sdk}/index.ts` },
   { find: /^@countersign\/sdk\/runtime$/, replacement: `${sdk}/runtime.ts` },
+  { find: /^@countersign\/sdk\/testing$/, replacement: `${sdk}/testing/index.ts` },
   { find: /^@countersign\/sdk\/([\w-]+)$/, replacement: `${sdk}/adapters/$1.ts` },
 ]
 

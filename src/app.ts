@@ -23,7 +23,6 @@ import { startWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.
 import type { Config } from './settings/settings.ts'
 import type { Checkpointer } from './evidence/checkpointer.ts'
 import type { LogIdentity } from './gateway/jobs/checkpoints.ts'
-import { click } from './gateway/chat/click.ts'
 import type { Deps } from './gateway/core/deps.ts'
 import { issueLink, type Person } from './gateway/auth/login-links.ts'
 import type { LossWatch } from './gateway/jobs/loss-watch.ts'
@@ -234,8 +233,7 @@ async function startSending(
   { parts, ...of }: { readonly parts: AppParts; readonly metrics: Metrics; readonly tracing: Tracing },
 ): Promise<{ chat: Chat | undefined; webhooks: Webhooks }> {
   const { log, webhooks: settings, chatClock: clock = REAL_CLOCK } = parts
-  const onClick: Parameters<typeof startChat>[1]['onClick'] = (app, clicked) => click(deps, app, clicked)
-  const chat = await startChat(config, { onClick, metrics: of.metrics, log, clock })
+  const chat = await startChat(deps, config, { metrics: of.metrics, log, clock })
   return { chat, webhooks: startWebhooks(deps, config, { ...of, settings, log, chat: chat?.app }) }
 }
 

@@ -207,7 +207,8 @@ describe('the packages', () => {
     ['ai-sdk', 'guardTools'],
     ['openai-agents', 'guardTool'],
     ['langchain', 'countersign'],
-  ])('installs the adapter %s without any dependency, for gates of the same package', (name, main) => {
+    ['testing', 'startGateway'],
+  ])('installs %s without any dependency, for gates of the same package', (name, main) => {
     const script = `
 import { createGate, NotExecuted } from '@countersign/sdk'
 import { ${main} } from '@countersign/sdk/${name}'
@@ -224,7 +225,8 @@ import { createGate, NotExecuted, type Decision } from '@countersign/sdk'
 import { guardTools } from '@countersign/sdk/ai-sdk'
 import { countersign } from '@countersign/sdk/langchain'
 import { guardTool } from '@countersign/sdk/openai-agents'
-export { countersign, guardTool }
+import { bundle, type TestGateway } from '@countersign/sdk/testing'
+export { bundle, countersign, guardTool, type TestGateway }
 export const tools = guardTools(createGate({ url: 'http://127.0.0.1:1', key: 'k' }), { t: { execute: () => 1 } }, { taskId: 't' }).tools
 const gate = createGate({ url: 'http://127.0.0.1:1', key: 'k' })
 const sum: Promise<number> = gate.guard('a.tool', { amount: 1 }, (payload) => payload.amount + 1)
@@ -291,7 +293,6 @@ declare const rawBody: Uint8Array
 `,
   'docs/javascript/README.md': `${STATE}
 declare const refund: (order: unknown) => Promise<string>
-declare const webhookSecret: string
 `,
   'docs/javascript/values.md': '',
   'docs/javascript/ai-sdk.md': `${SCHEMA}

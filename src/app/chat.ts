@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { ChatAnswer, ChatClick } from '../domain/chat.ts'
-import type { ChatApp } from '../gateway/chat/chat-app.ts'
+import { click } from '../gateway/chat/click.ts'
+import type { Deps } from '../gateway/core/deps.ts'
 import type { IdentityProvider } from '../gateway/auth/identity-provider.ts'
 import { createOutbound, openGuarded, type OutboundOptions } from '../outbound/outbound.ts'
 import type { Config } from '../settings/settings.ts'
@@ -27,17 +27,12 @@ const CONNECT_MS = 10_000
 
 /** Opens the chat of the configuration; undefined without one. The code of Slack loads with Slack only. */
 export async function startChat(
+  deps: Deps,
   config: Config,
-  parts: {
-    readonly onClick: (app: ChatApp, click: ChatClick) => Promise<ChatAnswer>
-    readonly metrics: Metrics
-    readonly log: Logger
-    readonly clock: Clock
-  },
+  { metrics, log, clock }: { readonly metrics: Metrics; readonly log: Logger; readonly clock: Clock },
 ): Promise<Chat | undefined> {
   const { slackAppToken, slackBotToken, slackClientId, slackClientSecret } = config
   if (!slackAppToken || !slackBotToken || !slackClientId || !slackClientSecret) return undefined
-  const { onClick, metrics, log, clock } = parts
   const { openSlack } = await import('../slack/app.ts')
   const transport = slackTransport(config)
   metrics.chatConnected(false)
@@ -46,7 +41,7 @@ export async function startChat(
     clock,
     appToken: slackAppToken,
     botToken: slackBotToken,
-    onClick: (click) => onClick(app, click),
+    onClick: (clicked) => click(deps, app, clicked),
     onAnswer: metrics.observeClick,
     onSent: metrics.observeChatMessage,
     onConnected: metrics.chatConnected,
