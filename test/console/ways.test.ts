@@ -33,8 +33,8 @@ it.each([
   const one = await holding({ note })
   await console_.show(page, one)
   const button = page.getByRole('button', { name: /not seen/ })
-  await button.waitFor()
-  for (let press = 0; press < 3; press++) await page.keyboard.press('a')
+  await page.locator('.approve').waitFor()
+  for (let press = 0; press < 3 && (await button.count()) === 1; press++) await page.keyboard.press('a')
   const end = page.locator('.tree .said').filter({ hasText: /900$/ }).last()
   const bottom = await end.evaluate((element) => {
     const range = document.createRange()
