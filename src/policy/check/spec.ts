@@ -22,12 +22,15 @@ import type { Change } from './change.ts'
 /** What schemas of editors take from a bundle. */
 export interface Names {
   readonly groups: readonly string[]
+  /** The schemas that depend on the tool of a rule file. */
+  readonly parts?: Readonly<Record<Part, JsonObject>>
 }
+type Part = 'tool' | 'match' | 'sum' | 'per' | 'payload'
 
 /** The names of no bundle in particular. */
 export const NO_NAMES: Names = { groups: [] }
 
-type Schema = JsonObject | ((names: Names) => JsonObject)
+export type Schema = JsonObject | ((names: Names) => JsonObject)
 
 /** Returns undefined after a finding. `soFar` has the members that were read before. */
 type Read<T, Around, SoFar> = (
@@ -136,7 +139,12 @@ export const schemaOf = (spec: AnySpec, names: Names = NO_NAMES): JsonObject => 
   return closed(requiredOf(spec), Object.fromEntries(parts))
 }
 
-const resolve = (schema: Schema, names: Names): JsonObject =>
+export const partOf =
+  (part: Part): Schema =>
+  ({ parts }) =>
+    parts?.[part] ?? {}
+
+export const resolve = (schema: Schema, names: Names): JsonObject =>
   typeof schema === 'function' ? schema(names) : schema
 
 /** Compares the entries, key by key. */
