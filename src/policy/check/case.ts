@@ -4,6 +4,7 @@ import { MAX_REASON_CHARACTERS } from '../text/bounds.ts'
 import { didYouMean } from '../text/nearest.ts'
 import { toJson, type Doc, type DocMap } from '../yaml/parse.ts'
 import {
+  defined,
   PERSON_NAME,
   readBoolean,
   readKeys,
@@ -23,7 +24,7 @@ import { showForeign } from '../text/text.ts'
 import { parseDate, WEEKDAYS, type WeekTime } from '../language/time.ts'
 import { SEEN } from './change.ts'
 import { verdictIn } from './rule-context.ts'
-import { closed, key, list, partOf, readSpec, RISK, specOf, value } from './spec.ts'
+import { closed, has, key, list, partOf, readSpec, RISK, specOf, value } from './spec.ts'
 
 /** An inline test (docs/policy-language.md): one call and its expected decision. */
 export interface CaseIr {
@@ -54,8 +55,10 @@ interface Entry extends Pick<CaseIr, 'name' | 'payload' | 'used' | 'riskLevel' |
   readonly tool: string
 }
 
-/** The names of the tools of the file. */
-type Tools = readonly string[]
+interface Around {
+  /** The names of the tools of the file. */
+  readonly tools: readonly string[]
+}
 
 const NAME = value((reader, doc) => readText(reader, doc, 'the name of a test'), {
   type: 'string',
@@ -72,14 +75,10 @@ const factsOf = (place: 'agent' | 'task'): JsonObject =>
   closed(
     [],
     Object.fromEntries(
-      [...factsUnder(place)].map(
-        ([
-          name,
-          {
-            schema: { pattern: _, ...schema },
-          },
-        ]) => [name, schema],
-      ),
+      [...factsUnder(place)].map(([name, { schema }]) => [
+        name,
+        defined({ ...schema, pattern: undefined }) as JsonObject,
+      ]),
     ),
   )
 const ANY_TEXT = { type: 'string' }
@@ -95,7 +94,7 @@ const TIME = value(checkTime, {
 })
 
 /** The keys of a test. */
-export const CASE_KEYS = specOf<Entry, Tools>()('a test', {
+export const CASE_KEYS = specOf<Entry, Around>()('a test', {
   allow: nameRow,
   review: nameRow,
   reject: nameRow,
@@ -110,23 +109,25 @@ export const CASE_KEYS = specOf<Entry, Tools>()('a test', {
   by: key('by', value(readTexts, list(ANY_TEXT)), 'Exactly the deciding ids.', SEEN),
 })
 
+const DEFAULTS = { task: [], payload: {}, used: new Map<string, number>() }
+
 /** Checks a test case. `tool:` is needed only when the file applies to several tools. */
-export function checkCase(reader: Reader, doc: Doc, tools: Tools): CaseIr | undefined {
+export function checkCase(reader: Reader, doc: Doc, tools: Around['tools']): CaseIr | undefined {
   const map = readMap(reader, doc, 'a test')
   if (!map) return undefined
   const verdict = verdictIn(reader, map, { what: 'a test', verdicts: VERDICTS })
-  const { entry, at } = readSpec(reader, map, CASE_KEYS, tools)
-  const { name, agent = unnamedAgent(), task = [], payload = {}, used = new Map(), ...rest } = entry
+  const { entry, at } = readSpec(reader, map, CASE_KEYS, { tools })
+  const { agent, task, ...rest } = { ...DEFAULTS, agent: unnamedAgent(), ...entry }
   if (!at.tool && tools.length > 1)
     reader.report('missing-key', map, 'this file applies to several tools: the test needs `tool:`')
-  const tool = at.tool ? rest.tool : tools.length === 1 ? tools[0] : undefined
-  if (!verdict || name === undefined || tool === undefined) return undefined
+  const tool = at.tool || tools.length > 1 ? rest.tool : tools[0]
+  if (!verdict || tool === undefined || !has(rest, 'name')) return undefined
   const set = (call: Call): Call =>
     [...agent, ...task].reduce((put, { fact, value: fixed }) => fact.put(put, fixed), call)
-  return { ...rest, name, tool, verdict, payload, used, set, reader, at: at[verdict] ?? map }
+  return { ...rest, tool, verdict, set, reader, at: at[verdict] ?? map }
 }
 
-function checkCaseTool(reader: Reader, at: Doc, what: string, tools: Tools): string | undefined {
+function checkCaseTool(reader: Reader, at: Doc, what: string, { tools }: Around): string | undefined {
   const name = readText(reader, at, what)
   if (name === undefined || tools.includes(name)) return name
   reader.report(

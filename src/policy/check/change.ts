@@ -53,7 +53,7 @@ export const amount =
 
 /** Says the new value before the old one. A higher rank is stricter. */
 export const instead =
-  <T>(what: string, show: (value: T) => unknown, rankOf?: (value: T) => number): Diff<T> =>
+  <T>(what: string, show: (value: T) => string, rankOf?: (value: T) => number): Diff<T> =>
   (before, after) => {
     const text = `${what} ${show(after)} instead of ${show(before)}`
     if (show(before) === show(after)) return []

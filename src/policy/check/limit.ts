@@ -4,7 +4,7 @@ import type { MatchContext } from './match.ts'
 import { checkPayloadField, reportFieldProblem } from './path.ts'
 import { checkFunction } from './types.ts'
 import { instead, SEEN } from './change.ts'
-import { DURATION, key, need, oneOf, partOf, readSpec, RISK, specOf, value } from './spec.ts'
+import { DURATION, has, key, need, oneOf, partOf, readSpec, RISK, specOf, value } from './spec.ts'
 import { ID_ROW, MODE_ROW, reasonRow, type RuleContext, verdictIn } from './rule-context.ts'
 import { RISKS, type Risk } from '../../domain/decision.ts'
 import { duration } from '../language/time.ts'
@@ -41,7 +41,7 @@ const measured = (field: LimitIr['per'] | undefined): string =>
   typeof field === 'object' ? fieldText(field) : (field ?? 'calls')
 const rankOf = (risk: Risk | undefined): number => (risk === undefined ? -1 : RISKS.indexOf(risk))
 const ID = value(
-  (reader, doc, what, around: Around) => checkLength(reader, doc, ID_ROW.read(reader, doc, what, around, {})),
+  (reader, doc, what, around: Around) => checkLength(reader, doc, ID_ROW.read(reader, doc, what, around)),
   ID_ROW.schema,
 )
 const PER = value((_, doc, __, { context }: Around) => checkPer(context, doc), partOf('per'))
@@ -87,15 +87,14 @@ export function checkLimit(
   if (!map) return undefined
   const verdict = verdictIn(reader, map, { what: 'a limit', verdicts: ['review', 'reject'] })
   const { entry, at } = readSpec(reader, map, LIMIT_KEYS, { ...rest, context })
-  const { id, reason, mode, count, atMost, withinMs, per, ...parts } = entry
   if ((at.count === undefined) === (at.sum === undefined))
     return reader.report('missing-key', map, 'a limit needs exactly one of `count:` and `sum:`') as undefined
-  if (id === undefined || verdict === undefined || reason === undefined || per === undefined) return undefined
-  if (atMost === undefined || withinMs === undefined || (count ?? parts.sum) === undefined) return undefined
-  rest.places.set(id, map)
+  if (!verdict || !has(entry, 'id', 'reason', 'atMost', 'withinMs', 'per')) return undefined
+  const { mode, count, ...parts } = entry
+  if ((count ?? parts.sum) === undefined) return undefined
+  rest.places.set(parts.id, map)
   const line = lineOf(reader.source, map.mark.start)
-  const own = { id, verdict, reason, line, atMost, withinMs, per }
-  return { ...own, mode: rest.shadow || mode ? 'shadow' : 'enforced', ...parts }
+  return { verdict, mode: rest.shadow || mode ? 'shadow' : 'enforced', line, ...parts }
 }
 
 function checkLength(reader: Reader, at: Doc, id: string | undefined): string | undefined {

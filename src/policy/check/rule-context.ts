@@ -60,7 +60,7 @@ function checkReason(reader: Reader, doc: Doc): string | undefined {
   ) as undefined
 }
 
-/** What editors say of a verdict. */
+/** The meaning of a verdict, for editors. */
 const MEANING: Readonly<Record<Verdict, string>> = {
   allow: 'The call may run.',
   review: 'People decide.',

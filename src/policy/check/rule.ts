@@ -4,7 +4,7 @@ import { checkIndexes } from './indexes.ts'
 import { checkMatch, type MatchContext } from './match.ts'
 import { checkReviewers, REVIEWERS_KEYS } from './level.ts'
 import { ID_ROW, MODE_ROW, reasonRow, type RuleContext, verdictIn, type World } from './rule-context.ts'
-import { key, partOf, readSpec, resolve, RISK, schemaOf, specOf, value } from './spec.ts'
+import { key, partOf, readSpec, resolve, RISK, schemaOf, type SoFar, specOf, value } from './spec.ts'
 import type { RuleIr } from '../language/rule.ts'
 import type { Doc } from '../yaml/parse.ts'
 import { readMap, readOneOf, readRisk, readText, type Reader } from '../yaml/shape.ts'
@@ -19,10 +19,10 @@ interface Around extends RuleContext {
   readonly verdict: Verdict | undefined
 }
 
-const userOf = ({ id }: Partial<Entry>): string =>
+const userOf = ({ id }: Pick<Partial<Entry>, 'id'>): string =>
   id === undefined ? 'a rule without an id' : `rule \`${id}\``
 const MATCH = value(
-  (_, doc, __, { file }: Around, soFar: Partial<Entry>) => checkMatch({ ...file, user: userOf(soFar) }, doc),
+  (_, doc, __, { file, soFar }: Around & SoFar<Entry>) => checkMatch({ ...file, user: userOf(soFar) }, doc),
   (names) => ({ allOf: [resolve(partOf('match'), names)] }),
 )
 const MEANS = 'The rule means `when AND NOT unless`.'
@@ -119,8 +119,7 @@ function readReviewers(
   reader: Reader,
   doc: Doc,
   what: string,
-  { groups, verdict }: Around,
-  { unknown }: Partial<Entry>,
+  { groups, verdict, soFar: { unknown } }: Around & SoFar<Entry>,
 ): RuleIr['reviewers'] {
   const map = readMap(reader, doc, what)
   if (map && (unknown ?? verdict) === 'reject')

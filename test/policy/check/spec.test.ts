@@ -32,7 +32,7 @@ const SUMMED = CONTRACT.replace(
 )
 const TOOL = { tool: 'pay', description: 'Pay.', risk: 'low', input_schema: { type: 'object' } }
 
-// A document of JSON is one of YAML.
+// JSON is YAML.
 const file = (path: string, parts: Parts): Record<string, string> => ({ [path]: JSON.stringify(parts) })
 const ruleFile = (parts: Parts): Record<string, string> => ({
   ...file('rules/pay.yaml', { tools: ['*'], rules: [RULE], ...parts }),
@@ -41,11 +41,11 @@ const ruleFile = (parts: Parts): Record<string, string> => ({
 
 interface Kind {
   readonly rows: Readonly<Record<string, { readonly diff: unknown }>>
-  /** For each key, what an entry with the key has. */
+  /** For each key, the parts of an entry that has the key. */
   readonly examples: Readonly<Record<string, Parts>>
   readonly files: (parts: Parts) => Readonly<Record<string, string>>
   readonly base: Parts
-  /** What `diff` says. */
+  /** The lines of `diff`. */
   readonly says?: (before: BundleIr, after: BundleIr) => readonly unknown[]
 }
 
@@ -183,7 +183,7 @@ async function prepared(files: Readonly<Record<string, string>>): Promise<Bundle
 }
 
 const meaningOf = (ir: BundleIr | undefined): unknown =>
-  ir && [ir.head.routing, ir.ruleFiles, ir.tools.map(({ contract: { revision: _, ...rest } }) => rest)]
+  ir && [ir.head.routing, ir.ruleFiles, ir.tools.map(({ contract }) => ({ ...contract, revision: '' }))]
 
 describe('a key of a bundle that is half there', () => {
   interface Entry {
