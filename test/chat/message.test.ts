@@ -60,7 +60,6 @@ describe('a message', () => {
     ['21 lines', { payload: { text: 'x\n'.repeat(20) } }],
     [`more than ${CHAT_BOUNDS.characters} characters`, { payload: { text: 'x'.repeat(997) } }],
     ['something else than the payload decided', { parts: ['task.workflow'] }],
-    ['critical risk', {}, { thread: { ...THREAD, risk: 'critical' } }],
     ['equal calls wait', {}, { shared: true }],
   ])('has no Approve for %s', (said, call, more) => {
     expect(why(call, more)).toBe(`${said}.`)

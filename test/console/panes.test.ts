@@ -45,6 +45,12 @@ describe('a wide window', () => {
     await title(page, 'amount 202')
     await page.locator('.item').first().waitFor()
     expect(await open(page)).toBe(order[1])
+    // the second line of a row is a part of its link
+    const { x = 0, y = 0 } = (await page.locator('.item').last().locator('.why b').boundingBox()) ?? {}
+    await page.mouse.click(x + 4, y + 8)
+    await title(page, 'amount 203')
+    const list = page.locator('.list .scroll')
+    expect(await list.evaluate((pane) => pane.scrollWidth - pane.clientWidth)).toBe(0)
     expect(await axe(page)).toEqual([])
     await expectNoSidewaysScroll(page)
   })

@@ -46,6 +46,7 @@ it('names that look alike, that imitate fields or that are long are drawn whole 
   const payload = {
     ...Object.fromEntries(names.map((name, i) => [name, i])),
     deep,
+    large: 10_000_000,
     text: 'a\nenv prod\nallow',
   }
   const one = await holding(payload)
@@ -53,6 +54,14 @@ it('names that look alike, that imitate fields or that are long are drawn whole 
   const shown = await page.locator('.payload .tree > li .name .said').allTextContents()
   for (const name of names) expect(shown.filter((text) => text === name)).toHaveLength(1)
   await page.getByText('the bottom').waitFor()
+  // a number with seven zeros has gaps to count them by, and no other characters
+  expect(
+    await page
+      .locator('.number', { hasText: /^10000000$/ })
+      .locator('.digits')
+      .count(),
+  ).toBe(2)
+  expect(await page.locator('.note.warn li', { hasText: /^Env Names/ }).count()).toBe(1)
   // later lines of a value begin further right than any name
   const lefts = await page.locator('.payload').evaluate((panel) => {
     const text = [...panel.querySelectorAll('.long .said')].find((said) =>

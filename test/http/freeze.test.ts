@@ -1,4 +1,4 @@
-// @store each
+// @store each, in the soak
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { FreezeList, Frozen } from '../../src/contract/freeze.ts'
 import { LIMITS } from '../../src/contract/limits.ts'

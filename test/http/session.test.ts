@@ -1,4 +1,4 @@
-// @store each
+// @store each, in the soak
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'

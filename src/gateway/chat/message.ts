@@ -82,9 +82,10 @@ export function drawMessage(told: Told): Drawn {
 }
 
 /** The message of a thread whose data is gone: what the tool was, and nothing of the call. */
-export function emptyMessage(tool: string, link: string): Omit<ChatMessage, 'id'> {
+export function emptyMessage(tool: string, link: string): Drawn {
   const lines: ChatRun[][] = [[{ text: 'The data of this call was deleted.' }]]
-  return { heading: [{ text: inert(tool), code: true }], lines, fields: [], link, acts: [] }
+  const heading: ChatRun[] = [{ text: inert(tool), code: true }]
+  return { message: { heading, lines, fields: [], link, acts: [] }, places: [], whole: false }
 }
 
 /** The reasons why this message cannot approve, each in a few words. */
@@ -94,7 +95,6 @@ function hindrancesOf({ thread, shared }: Told, call: ToldCall): string[] {
     part === RAISED || fields.some((place) => part === place || isWithin(part, place))
   const texts = JSON.stringify(call.payload)
   return [
-    ...(thread.risk === 'critical' ? ['critical risk'] : []),
     ...(thread.requirement.interactive === true ? ['it needs a sign-in to the console'] : []),
     ...(shared === true ? ['equal calls wait'] : []),
     ...counted(call.hidden, 'hidden value'),
@@ -172,7 +172,8 @@ function reasonFields({ because }: ToldCall): Field[] {
     const { field, value, hidden, state } = one
     if (!isOf(field, 'payload')) return []
     const text = hidden === true ? '(hidden)' : (state ?? spelled(String(value)).slice(0, REASON_CHARACTERS))
-    return [{ name: inert(field.replace(/^payload\./, '')), place: field, text, leaves: 1, strong: true }]
+    const name = inert(field.replace(/^payload\./, '')).slice(0, REASON_CHARACTERS)
+    return [{ name, place: field, text, leaves: 1, strong: true }]
   })
 }
 

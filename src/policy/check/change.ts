@@ -1,34 +1,52 @@
-/** A change to an agent or a reviewer, as one line. */
+/** A change to an entry of a bundle's files, as one line. */
 export interface Change {
   readonly direction: 'loosens' | 'tightens' | 'changes'
   /** `acme agent billing-bot: may use ledger.*`. */
   readonly text: string
 }
 
+type Diff<T> = (before: T, after: T) => readonly Change[]
+
 export const loosens = (text: string): Change => ({ direction: 'loosens', text })
 export const tightens = (text: string): Change => ({ direction: 'tightens', text })
 
-export const changed = (text: string, before: unknown, after: unknown): readonly Change[] =>
-  before === after ? [] : [{ direction: 'changes', text }]
+/** The `diff` of a key whose change shows in examples of calls, or in no decision. */
+export const SEEN: Diff<unknown> = () => []
+
+export const changed =
+  (text: string): Diff<unknown> =>
+  (before, after) =>
+    before === after ? [] : [{ direction: 'changes', text }]
+
+/** Says both values of a key. */
+export const noted =
+  <T>(what: string, show: (value: T) => string): Diff<T> =>
+  (before, after) => {
+    const [one, other] = [show(before), show(after)]
+    return one === other ? [] : [{ direction: 'changes', text: `${what}: ${one} -> ${other}` }]
+  }
 
 export const gained = (before: readonly string[], after: readonly string[]): readonly string[] =>
   after.filter((one) => !before.includes(one)).toSorted()
 
-export const lost = (before: readonly string[], after: readonly string[]): readonly string[] =>
-  gained(after, before)
+/** Compares sets of names. A name more is looser. */
+export const members =
+  (has: string, lost: string, end = ''): Diff<readonly string[]> =>
+  (before, after) => [
+    ...gained(before, after).map((one) => loosens(`${has} ${one}`)),
+    ...gained(after, before).map((one) => tightens(`${lost} ${one}${end}`)),
+  ]
 
 /** Compares a safeguard that is either on or off. */
-export function flag(text: string, before: boolean, after: boolean): readonly Change[] {
-  if (before === after) return []
-  return [after ? tightens(`from now on ${text}`) : loosens(`no longer: ${text}`)]
-}
+export const flag =
+  (text: string): Diff<boolean> =>
+  (before, after) =>
+    before === after ? [] : [after ? tightens(`from now on ${text}`) : loosens(`no longer: ${text}`)]
 
 /** Compares an amount. A larger amount is looser. */
-export function amount(
-  what: string,
-  [before, after]: readonly [number, number],
-  show: (value: number) => string,
-): readonly Change[] {
-  if (before === after) return []
-  return [(after > before ? loosens : tightens)(`${what} ${show(before)} -> ${show(after)}`)]
-}
+export const amount =
+  (what: string, show: (value: number) => string): Diff<number> =>
+  (before, after) =>
+    before === after
+      ? []
+      : [(after > before ? loosens : tightens)(`${what} ${show(before)} -> ${show(after)}`)]

@@ -1,6 +1,7 @@
 import { joinRequirements, maxRisk, type Risk, RISKS, type ReviewRequirement } from '../../domain/decision.ts'
 import { groupsEver, quorum } from '../../domain/quorum.ts'
-import type { CheckedRouting, GroupUse } from './routing.ts'
+import type { GroupUse } from './level.ts'
+import type { CheckedRouting } from './routing.ts'
 import type { CheckedRuleFile } from './rules.ts'
 import type { RoutingIr, RuleIr } from '../language/rule.ts'
 import { didYouMean } from '../text/nearest.ts'

@@ -2,13 +2,16 @@ import {
   type Retention,
   RETENTION,
   RETENTION_KINDS,
+  type RetentionKind,
   retentionOf,
   type RetentionRow,
 } from '../language/retention.ts'
 import { duration } from '../language/time.ts'
 import { MAX_RETENTION_MS } from '../text/bounds.ts'
 import type { Doc } from '../yaml/parse.ts'
-import { readDuration, readKeys, readMap, type Reader } from '../yaml/shape.ts'
+import { readDuration, type Reader } from '../yaml/shape.ts'
+import { noted } from './change.ts'
+import { DURATION, key, specOf, value } from './spec.ts'
 import { factOf } from '../language/facts.ts'
 import { fieldsOf } from '../language/history.ts'
 import type { LimitIr, RuleIr } from '../language/rule.ts'
@@ -20,24 +23,42 @@ export interface CheckedRetention {
   readonly tasksAt?: Doc | undefined
 }
 
-/** Reads `retention`. Each time has a default and a least value. */
-export function checkRetention(reader: Reader, doc: Doc | undefined): CheckedRetention {
-  const map = doc && readMap(reader, doc, '`retention`')
-  const keys = map && readKeys(reader, map, { what: '`retention`', optional: RETENTION_KINDS })
-  const retention = retentionOf((kind) => {
-    const { default: otherwise, least, stays, why = '' }: RetentionRow = RETENTION[kind]
-    const key = keys?.[kind]
-    const ms = key && readDuration(reader, key, `\`${kind}\``, MAX_RETENTION_MS)
-    if (key && ms !== undefined && ms < least)
-      reader.report('bad-value', key, `${stays} for at least ${duration(least)}${why}`)
-    return ms ?? otherwise
-  })
-  return { retention, threadsAt: keys?.threads, tasksAt: keys?.tasks }
+/** The keys of `retention` in routing.yaml. Each time has a default and a least value. */
+export const RETENTION_KEYS = specOf<Partial<Retention>>()(
+  '`retention`',
+  Object.fromEntries(
+    RETENTION_KINDS.map((kind) => {
+      const { default: otherwise, least, stays, why = '' }: RetentionRow = RETENTION[kind]
+      const read = (reader: Reader, doc: Doc, what: string): number | undefined => {
+        const ms = readDuration(reader, doc, what, MAX_RETENTION_MS)
+        if (ms !== undefined && ms < least)
+          reader.report('bad-value', doc, `${stays} for at least ${duration(least)}${why}`)
+        return ms
+      }
+      const bounds = `at least ${duration(least)}, at most 3660d, ${duration(otherwise)} by default`
+      const diff = noted(`retention.${kind}`, (ms: number = otherwise) => duration(ms))
+      return [kind, key(`${kind}_ms`, value(read, DURATION.schema), `How long ${stays}: ${bounds}.`, diff)]
+    }),
+  ),
+)
+
+/** Adds the defaults. */
+export function retentionFrom(given: Partial<Retention> = {}, doc: Doc | undefined): CheckedRetention {
+  const placeOf = (kind: RetentionKind): Doc | undefined =>
+    doc?.kind === 'map' ? doc.entries.find(({ key }) => key === kind)?.value : undefined
+  return {
+    retention: { ...retentionOf((kind) => RETENTION[kind].default), ...given },
+    threadsAt: placeOf('threads'),
+    tasksAt: placeOf('tasks'),
+  }
 }
 
 interface FileWithRules {
   readonly reader: Reader
-  readonly file: { readonly limits: readonly LimitIr[]; readonly rules: readonly RuleIr[] }
+  readonly file: {
+    readonly limits: readonly LimitIr[]
+    readonly rules: readonly RuleIr[]
+  }
 }
 
 /** Warns of a written retention of tasks below the default, when a rule reads the history that it ends. */
@@ -73,7 +94,11 @@ export function checkRetentionOfLimits(
 ): void {
   const { threads_ms } = retention
   const limits = files.flatMap(({ reader: { source }, file }) =>
-    file.limits.map(({ id, withinMs }) => ({ id, withinMs, path: source.path })),
+    file.limits.map(({ id, withinMs }) => ({
+      id,
+      withinMs,
+      path: source.path,
+    })),
   )
   const [longest] = limits.toSorted((a, b) => b.withinMs - a.withinMs)
   if (!threadsAt || !longest || longest.withinMs <= threads_ms) return

@@ -1,60 +1,140 @@
 import { BUDGET_NAMES, type Budgets } from '../../domain/budget.ts'
-import {
-  RISKS,
-  riskAbove,
-  type Escalation,
-  UNLIMITED_MS,
-  type ReviewRequirement,
-  type Risk,
-} from '../../domain/decision.ts'
-import { MAX_APPROVALS, MAX_COMMENT_CHARACTERS, MAX_COMMENTS } from '../text/bounds.ts'
+import { RISKS, type ReviewRequirement, type Risk } from '../../domain/decision.ts'
 import type { Scalar } from '../language/compiled-test.ts'
 import { type KeptWords, WORDS_KEPT } from '../language/disclose.ts'
-import type { LevelView } from '../language/level-view.ts'
-import { type CheckedRetention, checkRetention } from './retention.ts'
+import type { Retention } from '../language/retention.ts'
 import type { RoutingIr } from '../language/rule.ts'
-import type { Doc, DocMap } from '../yaml/parse.ts'
-import {
-  checkName,
-  readBoolean,
-  readCount,
-  readDuration,
-  readKeys,
-  readList,
-  readMap,
-  readName,
-  readOneOf,
-  readRisk,
-  readText,
-  readTexts,
-  WORD,
-  wrongType,
-  type Reader,
-} from '../yaml/shape.ts'
 import { isTimeZone } from '../language/time.ts'
-import { type Calendar, checkWorking, type Lists } from './working.ts'
+import type { Doc, DocEntry } from '../yaml/parse.ts'
+import { readKeys, readList, readMap, readText, WORD, wrongType, type Reader } from '../yaml/shape.ts'
+import { type Change, noted, SEEN } from './change.ts'
+import { checkLevel, type GroupUse, LEVEL_KEYS, levelOf } from './level.ts'
+import { type CheckedRetention, RETENTION_KEYS, retentionFrom } from './retention.ts'
+import {
+  closed,
+  count,
+  diffOf,
+  inside,
+  key,
+  mapOf,
+  need,
+  oneOf,
+  readSpec,
+  RISK,
+  schemaOf,
+  specOf,
+  TEXT,
+  value,
+} from './spec.ts'
+import type { Lists } from './working.ts'
 
 /** The checked routing.yaml. `groups` lists its uses of groups, which are checked against the directory. */
 export interface CheckedRouting {
   readonly routing: RoutingIr
-  readonly lists: ReadonlyMap<string, readonly Scalar[]>
+  readonly lists: Lists
   readonly groups: readonly GroupUse[]
   readonly retention: CheckedRetention
 }
 
-/** A use of a group: routing or a rule requires `approvals` from the group. */
-export interface GroupUse {
-  readonly group: string
-  readonly approvals: number
-  readonly at: Doc
-  /** The review level; absent for escalations and for `reviewers:` of a rule. */
-  readonly level?: Risk
+/** The members that the keys of routing.yaml give. */
+export type RoutingEntry = Omit<RoutingIr, 'levels' | 'views' | 'retention' | 'keeps'> & {
+  readonly levels: Levels
+  readonly retention: Partial<Retention>
+  readonly keeps: Partial<KeptWords>
+  readonly lists?: Lists
+}
+type Levels = Pick<RoutingIr, 'levels' | 'views'>
+
+interface Around {
+  readonly uses: GroupUse[]
+  /** Adds the lists of files. */
+  readonly withFiles: (lists: Lists) => Lists
 }
 
-/** The parts of routing.yaml that a level refers to. */
-interface Around extends Calendar {
-  readonly uses: GroupUse[]
-}
+const BUDGET_KEYS = specOf<Partial<Budgets>>()(
+  '`budgets`',
+  Object.fromEntries(
+    BUDGET_NAMES.map((name) => [
+      name,
+      key(
+        name,
+        count(Number.MAX_SAFE_INTEGER),
+        '',
+        noted(`budgets.${name}`, (most) => String(most ?? 'none')),
+      ),
+    ]),
+  ),
+)
+
+const KEPT = oneOf(WORDS_KEPT)
+/** Whether evidence keeps words of people or agents. */
+const KEEPS = value((...at) => KEPT.read(...at) !== 'none', KEPT.schema)
+const shown = (kept: boolean | undefined): string => (kept === false ? 'none' : 'full')
+const KEPT_KEYS = specOf<Partial<KeptWords>>()('`disclose`', {
+  comments: key('comments', KEEPS, '', noted('disclose.comments', shown)),
+  agent_words: key('agent_words', KEEPS, '', noted('disclose.agent_words', shown)),
+})
+
+const LEVELS = value(
+  (
+    reader,
+    doc,
+    _,
+    { uses, withFiles }: Around,
+    { lists = new Map(), timezone = 'UTC' }: Partial<RoutingEntry>,
+  ) => checkLevels(reader, doc, { uses, lists: withFiles(lists), timezone }),
+  (names) => {
+    const level = schemaOf(LEVEL_KEYS, names)
+    return closed(RISKS, Object.fromEntries(RISKS.map((risk) => [risk, level])))
+  },
+)
+const diffLevels = (...both: readonly [Levels, Levels]): readonly Change[] =>
+  RISKS.flatMap((risk) => {
+    const [one, other] = [levelOf(both[0], risk), levelOf(both[1], risk)]
+    return diffOf(LEVEL_KEYS, [one, other], undefined).map(({ direction, text }) => ({
+      direction,
+      text: `level ${risk}: ${text}`,
+    }))
+  })
+
+const LIST = { type: 'array', minItems: 1, items: { type: ['string', 'number', 'boolean'] } }
+
+/** The keys of routing.yaml. */
+export const ROUTING_KEYS = specOf<RoutingEntry, Around>()('routing.yaml', {
+  unmatched: key(
+    'unmatched',
+    oneOf(['reject', 'review']),
+    'The verdict on a call that no rule covers.',
+    SEEN,
+  ),
+  allow_up_to: key('allowUpTo', RISK, 'The gateway holds an allowed call of a higher risk.', SEEN),
+  timezone: key(
+    'timezone',
+    value(readTimeZone, TEXT.schema),
+    'An IANA name, such as Europe/Berlin; for time.*, from and until.',
+    SEEN,
+  ),
+  levels: { ...need('levels', LEVELS, '', diffLevels), late: true },
+  retention: key(
+    'retention',
+    inside(RETENTION_KEYS),
+    'How long the gateway keeps data after its end.',
+    (...both: [Partial<Retention>, Partial<Retention>]) => diffOf(RETENTION_KEYS, both, undefined),
+  ),
+  disclose: key(
+    'keeps',
+    inside(KEPT_KEYS),
+    'Whether evidence keeps comments of reviewers, and words of agents: `full` by default.',
+    (...both: [Partial<KeptWords>, Partial<KeptWords>]) => diffOf(KEPT_KEYS, both, undefined),
+  ),
+  lists: key('lists', mapOf(WORD, readListOf, LIST), 'What rules name by `$list`.', SEEN),
+  budgets: key(
+    'budgets',
+    inside(BUDGET_KEYS),
+    'What one tenant, agent or reviewer may hold; at most what the settings of the gateway say.',
+    (...both: [Partial<Budgets>, Partial<Budgets>]) => diffOf(BUDGET_KEYS, both, undefined),
+  ),
+})
 
 /** Checks routing.yaml. Defaults: `unmatched` reject, `allow_up_to` low, `timezone` UTC. Every level is required. */
 export function checkRouting(
@@ -64,239 +144,48 @@ export function checkRouting(
 ): CheckedRouting | undefined {
   const root = readMap(reader, doc, 'routing.yaml')
   if (!root) return undefined
-  const keys = readKeys(reader, root, {
-    what: 'routing.yaml',
-    required: ['levels'],
-    optional: ['unmatched', 'allow_up_to', 'timezone', 'retention', 'disclose', 'lists', 'budgets'],
-  })
   const uses: GroupUse[] = []
-  const lists = withFiles(keys.lists ? checkLists(reader, keys.lists) : new Map())
-  const timezone = (keys.timezone && checkTimeZone(reader, keys.timezone)) ?? 'UTC'
-  const levels = keys.levels && checkLevels(reader, keys.levels, { uses, lists, timezone })
-  const retention = checkRetention(reader, keys.retention)
+  const { entry, at } = readSpec(reader, root, ROUTING_KEYS, { uses, withFiles })
+  const { levels, lists = new Map(), ...rest } = entry
+  const retention = retentionFrom(rest.retention, at.retention)
+  const all = withFiles(lists)
+  if (!levels) return undefined
   const routing = {
-    ...checkDefaults(reader, keys),
-    timezone,
-    budgets: keys.budgets ? checkBudgets(reader, keys.budgets) : {},
+    ...DEFAULTS,
+    ...rest,
+    ...levels,
     retention: retention.retention,
-    keeps: checkKeptWords(reader, keys.disclose),
+    keeps: { comments: true, agent_words: true, ...rest.keeps },
   }
-  return levels && { routing: { ...routing, ...levels }, lists, groups: uses, retention }
+  return { routing, lists: all, groups: uses, retention }
 }
 
-function checkDefaults(
-  reader: Reader,
-  docs: { readonly unmatched?: Doc | undefined; readonly allow_up_to?: Doc | undefined },
-): Pick<RoutingIr, 'unmatched' | 'allowUpTo'> {
-  const { unmatched, allow_up_to } = docs
-  return {
-    unmatched: (unmatched && readOneOf(reader, unmatched, '`unmatched`', ['reject', 'review'])) ?? 'reject',
-    allowUpTo: (allow_up_to && readRisk(reader, allow_up_to)) ?? 'low',
-  }
-}
+const DEFAULTS = { unmatched: 'reject', allowUpTo: 'low', timezone: 'UTC', budgets: {} } as const
 
-function checkBudgets(reader: Reader, doc: Doc): Partial<Budgets> {
-  const map = readMap(reader, doc, '`budgets`')
-  if (!map) return {}
-  const keys = readKeys(reader, map, { what: '`budgets`', optional: BUDGET_NAMES })
-  const most = Number.MAX_SAFE_INTEGER
-  const read = BUDGET_NAMES.flatMap((name) => {
-    const amount = keys[name] && readCount(reader, keys[name], `\`${name}\``, most)
-    return amount === undefined ? [] : [[name, amount] as const]
-  })
-  return Object.fromEntries(read)
-}
-
-/** Reads `disclose`: whether evidence keeps words of people and agents. */
-function checkKeptWords(reader: Reader, doc: Doc | undefined): KeptWords {
-  const map = doc && readMap(reader, doc, '`disclose`')
-  if (!map) return { comments: true, agent_words: true }
-  const keys = readKeys(reader, map, { what: '`disclose`', optional: ['comments', 'agent_words'] })
-  const keeps = (name: 'comments' | 'agent_words'): boolean => {
-    const key = keys[name]
-    return (key && readOneOf(reader, key, `\`${name}\``, WORDS_KEPT)) !== 'none'
-  }
-  return { comments: keeps('comments'), agent_words: keeps('agent_words') }
-}
-
-function checkTimeZone(reader: Reader, doc: Doc): string | undefined {
-  const zone = readText(reader, doc, '`timezone`')
+function readTimeZone(reader: Reader, doc: Doc, what: string): string | undefined {
+  const zone = readText(reader, doc, what)
   if (zone === undefined || isTimeZone(zone)) return zone
-  reader.report(
-    'bad-value',
-    doc,
-    `\`${zone}\` is not a time zone`,
-    'use an IANA name such as `Europe/Berlin`',
-  )
-  return undefined
+  const hint = 'use an IANA name such as `Europe/Berlin`'
+  return reader.report('bad-value', doc, `\`${zone}\` is not a time zone`, hint) as undefined
 }
 
 function checkLevels(
   reader: Reader,
   doc: Doc,
-  around: Around,
-): Pick<RoutingIr, 'levels' | 'views'> | undefined {
+  around: Omit<Parameters<typeof checkLevel>[2], 'risk'>,
+): Levels | undefined {
   const map = readMap(reader, doc, '`levels`')
   if (!map) return undefined
   const keys = readKeys(reader, map, { what: '`levels`', required: RISKS })
-  const levels: Partial<Record<Risk, ReviewRequirement>> = {}
-  const views: Partial<Record<Risk, LevelView>> = {}
-  for (const risk of RISKS) {
+  const found = RISKS.flatMap((risk) => {
     const level = keys[risk] && checkLevel(reader, keys[risk], { ...around, risk })
-    if (!level) continue
-    levels[risk] = level.requirement
-    views[risk] = level.view
-  }
+    return level ? [[risk, level] as const] : []
+  })
+  const levels = Object.fromEntries(found.map(([risk, { requirement }]) => [risk, requirement]))
   checkOrder(reader, levels, keys)
-  const { low, medium, high, critical } = levels
-  if (!low || !medium || !high || !critical) return undefined
-  return { levels: { low, medium, high, critical }, views: views as Record<Risk, LevelView> }
-}
-
-function checkLevel(
-  reader: Reader,
-  doc: Doc,
-  { uses, risk, ...around }: Around & { readonly risk: Risk },
-): { readonly requirement: ReviewRequirement; readonly view: LevelView } | undefined {
-  const map = readMap(reader, doc, 'a review level')
-  if (!map) return undefined
-  const keys = readKeys(reader, map, {
-    what: 'a review level',
-    required: ['group', 'approvals', 'expires'],
-    optional: ['interactive', 'remind_after', 'escalate', 'working', ...VIEW_KEYS],
-  })
-  const group = keys.group && readName(reader, keys.group, 'a group', WORD)
-  const approvals = keys.approvals && readCount(reader, keys.approvals, '`approvals`', MAX_APPROVALS)
-  const expires = keys.expires && readDuration(reader, keys.expires, '`expires`')
-  if (group === undefined || keys.group === undefined || approvals === undefined || expires === undefined)
-    return undefined
-  uses.push({ group, approvals, at: keys.group, level: risk })
-  const escalate = keys.escalate ? checkEscalations(reader, keys.escalate, { uses, expires }) : []
-  const requirement = {
-    seats: [{ group, approvals, escalate }],
-    expires_ms: expires,
-    remind_after_ms: checkReminder(reader, keys.remind_after, expires),
-    ...checkWorking(reader, keys.working, { ...around, expires }),
-    ...checkInteractive(reader, keys.interactive),
-    ...checkVoteNeeds(reader, keys),
-  }
-  const view = checkView(reader, keys, risk)
-  checkChatFits(reader, keys.chat, { risk, view, requirement })
-  return { requirement, view }
-}
-
-/** The keys of a level that describe how reviewers look at a call. */
-const VIEW_KEYS = ['comments', 'require_comment', 'reveal', 'require_displayed', 'chat'] as const
-type ViewDocs = { readonly [K in (typeof VIEW_KEYS)[number]]?: Doc | undefined }
-
-/** Reads the parts of a level that only the reviewer's page uses. Reveals are required from medium risk up. */
-function checkView(reader: Reader, { comments, reveal, chat }: ViewDocs, risk: Risk): LevelView {
-  const standard = riskAbove(risk, 'low') ? 'required' : 'optional'
-  return {
-    comments: comments ? checkComments(reader, comments) : [],
-    reveal: (reveal && readOneOf(reader, reveal, '`reveal`', ['required', 'optional'])) ?? standard,
-    ...(chat ? checkChat(reader, chat) : {}),
-  }
-}
-
-/** Reads `chat`: true, or a map with a time; false is the default. */
-function checkChat(reader: Reader, doc: Doc): Pick<LevelView, 'chat'> {
-  if (doc.kind !== 'map') return readBoolean(reader, doc, '`chat`') === true ? { chat: {} } : {}
-  const keys = readKeys(reader, doc, { what: '`chat`', required: ['signed_in_within'] })
-  const within = keys.signed_in_within && readDuration(reader, keys.signed_in_within, '`signed_in_within`')
-  return within === undefined ? {} : { chat: { signed_in_within_ms: within } }
-}
-
-/** Reports a level whose calls a chat can never decide. */
-function checkChatFits(
-  reader: Reader,
-  doc: Doc | undefined,
-  {
-    risk,
-    view,
-    requirement,
-  }: {
-    readonly risk: Risk
-    readonly view: LevelView
-    readonly requirement: Pick<ReviewRequirement, 'interactive'>
-  },
-): void {
-  if (doc === undefined || view.chat === undefined) return
-  if (risk === 'critical') reader.report('bad-value', doc, 'a call of critical risk is not decided in a chat')
-  if (requirement.interactive === true)
-    reader.report(
-      'bad-value',
-      doc,
-      'a vote in a chat is no sign-in to the console',
-      'remove `chat` or `interactive`',
-    )
-}
-
-function checkComments(reader: Reader, doc: Doc): readonly string[] {
-  const texts = readTexts(reader, doc, '`comments`') ?? []
-  if (texts.length > MAX_COMMENTS)
-    reader.report('bad-value', doc, `\`comments\` has at most ${MAX_COMMENTS} texts`)
-  if (texts.some((text) => text.length > MAX_COMMENT_CHARACTERS || text.includes('\n')))
-    reader.report(
-      'bad-value',
-      doc,
-      `each comment is one line of at most ${MAX_COMMENT_CHARACTERS} characters`,
-    )
-  return texts
-}
-
-/** Reads the requirements of a vote. Both are false by default. */
-function checkVoteNeeds(
-  reader: Reader,
-  docs: ViewDocs,
-): Pick<ReviewRequirement, 'require_comment' | 'require_displayed'> {
-  const isSet = (name: 'require_comment' | 'require_displayed'): boolean => {
-    const doc = docs[name]
-    return doc !== undefined && readBoolean(reader, doc, `\`${name}\``) === true
-  }
-  return {
-    ...(isSet('require_comment') ? { require_comment: true } : {}),
-    ...(isSet('require_displayed') ? { require_displayed: true } : {}),
-  }
-}
-
-/** Reads `interactive`; false is the default. */
-function checkInteractive(reader: Reader, doc: Doc | undefined): Pick<ReviewRequirement, 'interactive'> {
-  return doc && readBoolean(reader, doc, '`interactive`') === true ? { interactive: true } : {}
-}
-
-function checkWithin(
-  reader: Reader,
-  doc: Doc,
-  { what, expires }: { readonly what: string; readonly expires: number },
-): number | undefined {
-  const ms = readDuration(reader, doc, what)
-  if (ms === undefined || ms < expires) return ms
-  reader.report('bad-value', doc, `${what} is not before the level expires`)
-  return undefined
-}
-
-function checkReminder(reader: Reader, doc: Doc | undefined, expires: number): readonly number[] {
-  const remind = doc && checkWithin(reader, doc, { what: '`remind_after`', expires })
-  return remind === undefined ? [] : [remind]
-}
-
-function checkEscalations(
-  reader: Reader,
-  doc: Doc,
-  { uses, expires }: { readonly uses: GroupUse[]; readonly expires: number },
-): readonly Escalation[] {
-  const steps = doc.kind === 'list' ? doc.items : [doc]
-  return steps.flatMap((step) => {
-    const map = readMap(reader, step, '`escalate`')
-    if (!map) return []
-    const keys = readKeys(reader, map, { what: '`escalate`', required: ['after', 'group'] })
-    const group = keys.group && readName(reader, keys.group, 'a group', WORD)
-    const after = keys.after && checkWithin(reader, keys.after, { what: '`after`', expires })
-    if (group === undefined || keys.group === undefined || after === undefined) return []
-    uses.push({ group, approvals: 1, at: keys.group })
-    return [{ group, after_ms: after }]
-  })
+  if (found.length < RISKS.length) return undefined
+  const views = Object.fromEntries(found.map(([risk, { view }]) => [risk, view]))
+  return { levels, views } as Levels
 }
 
 /** Reports a higher level that is looser than a lower level of the same group. */
@@ -331,18 +220,10 @@ function looserThan(
   return high.expires_ms > low.expires_ms ? 'waits longer than' : undefined
 }
 
-function checkLists(reader: Reader, doc: Doc): ReadonlyMap<string, readonly Scalar[]> {
-  const lists = new Map<string, readonly Scalar[]>()
-  for (const entry of readMap(reader, doc, '`lists`')?.entries ?? []) {
-    checkName(reader, { mark: entry.keyMark }, entry.key, WORD)
-    const items = readList(reader, entry.value, `list \`${entry.key}\``)
-    if (items?.length === 0) reader.report('bad-value', entry.value, `list \`${entry.key}\` is empty`)
-    lists.set(
-      entry.key,
-      (items ?? []).flatMap((item) => readLiteral(reader, item, 'lists do not contain lists') ?? []),
-    )
-  }
-  return lists
+function readListOf(reader: Reader, { key, value }: DocEntry): readonly Scalar[] {
+  const items = readList(reader, value, `list \`${key}\``)
+  if (items?.length === 0) reader.report('bad-value', value, `list \`${key}\` is empty`)
+  return (items ?? []).flatMap((item) => readLiteral(reader, item, 'lists do not contain lists') ?? [])
 }
 
 /** Reads a literal as in a test, where a leading `$$` means $. Reports a `$list`. */
@@ -359,25 +240,4 @@ export function readLiteral(reader: Reader, item: Doc, why: string): Scalar | un
 export function readScalar(reader: Reader, doc: Doc): Scalar | undefined {
   if (doc.kind === 'text' || doc.kind === 'number' || doc.kind === 'boolean') return doc.value
   return wrongType(reader, doc, 'a value', 'text, a number or true or false')
-}
-
-/** Checks `reviewers:` of a rule. Approvals default to 1. Without `expires`, only the levels limit the time. */
-export function checkReviewers(reader: Reader, map: DocMap, uses: GroupUse[]): ReviewRequirement | undefined {
-  const keys = readKeys(reader, map, {
-    what: '`reviewers`',
-    required: ['group'],
-    optional: ['approvals', 'interactive', 'expires'],
-  })
-  const group = keys.group && readName(reader, keys.group, 'a group', WORD)
-  const approvals = keys.approvals ? readCount(reader, keys.approvals, '`approvals`', MAX_APPROVALS) : 1
-  const expires = keys.expires ? readDuration(reader, keys.expires, '`expires`') : UNLIMITED_MS
-  if (group === undefined || keys.group === undefined || approvals === undefined || expires === undefined)
-    return undefined
-  uses.push({ group, approvals, at: keys.group })
-  return {
-    seats: [{ group, approvals, escalate: [] }],
-    expires_ms: expires,
-    remind_after_ms: [],
-    ...checkInteractive(reader, keys.interactive),
-  }
 }

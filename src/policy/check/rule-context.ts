@@ -6,7 +6,7 @@ import type { FieldValues } from '../schema/possible-fields.ts'
 import type { Doc } from '../yaml/parse.ts'
 import { type Reader, readName, readText, RULE_ID } from '../yaml/shape.ts'
 import { lineOf } from '../yaml/source.ts'
-import type { GroupUse } from './routing.ts'
+import type { GroupUse } from './level.ts'
 
 /** The names that rule files refer to. */
 export interface World {

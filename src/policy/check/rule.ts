@@ -1,7 +1,7 @@
 import { riskAbove, VERDICTS, type Risk, type Verdict } from '../../domain/decision.ts'
 import { checkIndexes } from './indexes.ts'
 import { checkMatch, type MatchContext } from './match.ts'
-import { checkReviewers, type GroupUse } from './routing.ts'
+import { checkReviewers, type GroupUse } from './level.ts'
 import { checkId, checkReason, type RuleContext, type World } from './rule-context.ts'
 import type { RuleIr } from '../language/rule.ts'
 import type { Doc, DocMap } from '../yaml/parse.ts'

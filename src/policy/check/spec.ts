@@ -1,61 +1,155 @@
 import type { JsonObject } from '../../contract/json.ts'
-import { defined, type NamePattern, readKeys, type Reader } from '../yaml/shape.ts'
-import type { Doc, DocMap } from '../yaml/parse.ts'
+import { RISKS } from '../../domain/decision.ts'
+import type { Doc, DocEntry, DocMap } from '../yaml/parse.ts'
+import {
+  checkName,
+  type NamePattern,
+  readBoolean,
+  readCount,
+  readDuration,
+  readKeys,
+  readList,
+  readMap,
+  readName,
+  readOneOf,
+  readRisk,
+  readText,
+  type Reader,
+  WORD,
+} from '../yaml/shape.ts'
 import type { Change } from './change.ts'
 
-/** The keys of a mapping in a file of the bundle, in the order of fmt. */
-export type Spec<Entry, Around = unknown, Asked = unknown> = Readonly<
-  Record<string, Key<Entry, Around, Asked>>
->
-
-/** A key, with everything that the language knows of it. */
-interface Key<Entry, Around, Asked> {
-  readonly required?: true
-  /** Returns the members of the entry that the key gives. A member is undefined after a finding. */
-  readonly read: (
-    reader: Reader,
-    doc: Doc,
-    around: Around,
-  ) => { readonly [K in keyof Entry]?: Entry[K] | undefined }
-  /** The schema of the value in editors. */
-  readonly schema: JsonObject
-  /** The lines of `diff` about a change. */
-  readonly diff: (before: Entry, after: Entry, asked: Asked) => readonly Change[]
+/** What schemas of editors take from a bundle. */
+export interface Names {
+  readonly groups: readonly string[]
 }
 
-/** Reads the mapping. Returns the members that its keys give. */
-export function readSpec<Entry, Around>(
+/** The names of no bundle in particular. */
+export const NO_NAMES: Names = { groups: [] }
+
+type Schema = JsonObject | ((names: Names) => JsonObject)
+
+/** Returns undefined after a finding. `soFar` has the members that were read before. */
+type Read<T, Around, SoFar> = (
+  reader: Reader,
+  doc: Doc,
+  what: string,
+  around: Around,
+  soFar: SoFar,
+) => T | undefined
+
+/** A kind of value: its reader, and its schema in editors. */
+export interface Value<T, Around = unknown, SoFar = unknown> {
+  readonly read: Read<T, Around, SoFar>
+  readonly schema: Schema
+}
+
+export const value = <T, Around, SoFar>(
+  read: Read<T, Around, SoFar>,
+  schema: Schema,
+): Value<T, Around, SoFar> => ({ read, schema })
+
+interface Said {
+  readonly required?: true
+  /** What editors and the reference say. */
+  readonly doc: string
+  readonly schema: Schema
+}
+
+/**
+ * A key of a mapping, with everything that the language knows of it. Its value becomes the member `to` of the entry,
+ * so a key that no member takes does not compile.
+ */
+type Row<Entry, Around, Asked> = {
+  readonly [M in keyof Entry]-?: Said &
+    Value<Exclude<Entry[M], undefined>, Around, Partial<Entry>> & {
+      readonly to: M
+      /** Read after the rows without it, because its value depends on theirs. */
+      readonly late?: true
+      /** The lines of `diff` about a change. */
+      readonly diff: (before: Entry[M], after: Entry[M], asked: Asked) => readonly Change[]
+    }
+}[keyof Entry]
+
+/** A row: the member, the kind of its value, what editors and the reference say, and what `diff` says. */
+export const key = <const To, V, Diff>(to: To, kind: V, doc: string, diff: Diff) =>
+  ({ to, ...kind, doc, diff }) as const
+
+/** The row of a key that each file needs. */
+export const need = <const To, V, Diff>(to: To, kind: V, doc: string, diff: Diff) =>
+  ({ ...key(to, kind, doc, diff), required: true }) as const
+
+/** The keys of a mapping in a file of the bundle, in the order of fmt. */
+export interface Spec<Entry, Around = unknown, Asked = unknown, K extends string = string> {
+  /** `an agent`, in findings. */
+  readonly what: string
+  readonly rows: Readonly<Record<K, Row<Entry, Around, Asked>>>
+  /** Hints for keys that authors write by mistake. */
+  readonly hints: Readonly<Record<string, string>>
+}
+
+/** Returns a maker of a spec, whose entry has these members. */
+export const specOf =
+  <Entry, Around = unknown, Asked = unknown>() =>
+  <K extends string>(
+    what: string,
+    rows: Readonly<Record<K, Row<Entry, Around, Asked>>>,
+    hints: Readonly<Record<string, string>> = {},
+  ): Spec<Entry, Around, Asked, K> => ({ what, rows, hints })
+
+interface AnySpec {
+  readonly rows: Readonly<Record<string, Said>>
+}
+
+const requiredOf = ({ rows }: AnySpec): readonly string[] =>
+  Object.keys(rows).filter((name) => rows[name]?.required)
+
+/** Reads the mapping. Returns the members that its keys give, and the place of each key. */
+export function readSpec<Entry, Around, K extends string>(
   reader: Reader,
   map: DocMap,
-  { what, spec, around }: { what: string; spec: Spec<Entry, Around, never>; around: Around },
-): Partial<Entry> {
-  const names = Object.keys(spec)
-  const required = names.filter((key) => spec[key]?.required)
-  const docs = readKeys(reader, map, {
-    what,
-    required,
-    optional: names.filter((key) => !required.includes(key)),
-  })
-  const parts = names.map((key) => docs[key] && spec[key]?.read(reader, docs[key], around))
-  return defined(Object.assign({}, ...parts) as Partial<Entry>) as Partial<Entry>
+  spec: Spec<Entry, Around, never, K>,
+  around: Around,
+): {
+  readonly entry: Partial<Entry>
+  readonly at: Readonly<Partial<Record<K, Doc>>>
+} {
+  const names = Object.keys(spec.rows) as K[]
+  const required = requiredOf(spec) as K[]
+  const optional = names.filter((one) => !required.includes(one))
+  const at = readKeys(reader, map, { what: spec.what, hints: spec.hints, required, optional })
+  const entry: Partial<Entry> = {}
+  const late = (one: K): number => (spec.rows[one].late ? 1 : 0)
+  for (const one of names.toSorted((a, b) => late(a) - late(b))) {
+    const [row, doc] = [spec.rows[one], at[one]]
+    const read = doc && row.read(reader, doc, `\`${one}\``, around, entry)
+    if (read !== undefined) entry[row.to] = read
+  }
+  return { entry, at }
 }
 
-export const schemaOf = (
-  spec: Readonly<Record<string, { readonly required?: true; readonly schema: JsonObject }>>,
-): JsonObject =>
-  closed(
-    Object.keys(spec).filter((key) => spec[key]?.required),
-    Object.fromEntries(Object.entries(spec).map(([key, { schema }]) => [key, schema])),
-  )
+export const schemaOf = (spec: AnySpec, names: Names = NO_NAMES): JsonObject => {
+  const parts = Object.entries(spec.rows).map(([name, { schema, doc }]): [string, JsonObject] => [
+    name,
+    { ...resolve(schema, names), ...(doc !== '' && { description: doc }) },
+  ])
+  return closed(requiredOf(spec), Object.fromEntries(parts))
+}
 
+const resolve = (schema: Schema, names: Names): JsonObject =>
+  typeof schema === 'function' ? schema(names) : schema
+
+/** Compares the entries, key by key. */
 export const diffOf = <Entry, Asked>(
   spec: Spec<Entry, never, Asked>,
   [before, after]: readonly [Entry, Entry],
   asked: Asked,
-): readonly Change[] => Object.values(spec).flatMap(({ diff }) => diff(before, after, asked))
+): readonly Change[] =>
+  Object.values<Row<Entry, never, Asked>>(spec.rows).flatMap(({ to, diff }) =>
+    diff(before[to], after[to], asked),
+  )
 
 /** Schemas of values. */
-export const text = (description: string): JsonObject => ({ type: 'string', minLength: 1, description })
 export const name = ({ pattern, hint }: NamePattern): JsonObject => ({
   type: 'string',
   pattern: pattern.source,
@@ -68,8 +162,64 @@ export const closed = (required: readonly string[], properties: JsonObject): Jso
   required,
   properties,
 })
-export const DURATION: JsonObject = {
+
+/** Kinds of values. */
+export const TEXT = value(readText, { type: 'string', minLength: 1 })
+export const BOOLEAN = value(readBoolean, { type: 'boolean' })
+/** True, or nothing. */
+export const ON = value((reader, doc, what) => readBoolean(reader, doc, what) || undefined, BOOLEAN.schema)
+export const RISK = value(readRisk, { enum: RISKS })
+export const DURATION = value((reader, doc, what) => readDuration(reader, doc, what), {
   type: 'string',
   pattern: '^[1-9][0-9]{0,8}[smhd]$',
   description: 'Digits and s, m, h or d, at most 31 days.',
-}
+})
+export const count = (maximum: number): Value<number> =>
+  value((reader, doc, what) => readCount(reader, doc, what, maximum), {
+    type: 'integer',
+    minimum: 1,
+    maximum,
+  })
+export const oneOf = <const T extends string>(allowed: readonly T[]): Value<T> =>
+  value((reader, doc, what) => readOneOf(reader, doc, what, allowed), { enum: allowed })
+/** @param noun `a group`, in findings; the key when it is absent */
+export const named = (pattern: NamePattern, noun?: string): Value<string> =>
+  value((reader, doc, what) => readName(reader, doc, noun ?? what, pattern), name(pattern))
+export const GROUP = value(named(WORD, 'a group').read, ({ groups }) =>
+  groups.length > 0 ? { enum: groups } : name(WORD),
+)
+export const each = <T>(item: Value<T>): Value<readonly T[]> =>
+  value(
+    (reader, doc, what, ...rest) =>
+      readList(reader, doc, what)?.flatMap((one) => item.read(reader, one, what, ...rest) ?? []),
+    (names) => list(resolve(item.schema, names)),
+  )
+/** A mapping inside. */
+export const inside = <Entry, Around>(spec: Spec<Entry, Around>) => ({
+  read(reader: Reader, doc: Doc, what: string, around: Around) {
+    const map = readMap(reader, doc, what)
+    return map && readSpec(reader, map, spec, around).entry
+  },
+  schema: (names: Names) => schemaOf(spec, names),
+})
+/** A mapping from names to values. Any name is right without a pattern. */
+export const mapOf = <T, Around>(
+  pattern: NamePattern | undefined,
+  read: (reader: Reader, entry: DocEntry, around: Around) => T | undefined,
+  of: Schema,
+): Value<ReadonlyMap<string, T>, Around> => ({
+  read(reader, doc, what, around) {
+    const found = new Map<string, T>()
+    for (const entry of readMap(reader, doc, what)?.entries ?? []) {
+      if (pattern) checkName(reader, { mark: entry.keyMark }, entry.key, pattern)
+      const one = read(reader, entry, around)
+      if (one !== undefined) found.set(entry.key, one)
+    }
+    return found
+  },
+  schema: (names) => ({
+    type: 'object',
+    ...(pattern && { propertyNames: { pattern: pattern.pattern.source } }),
+    additionalProperties: resolve(of, names),
+  }),
+})

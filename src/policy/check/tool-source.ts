@@ -1,16 +1,8 @@
 import { SERVER_NAME, TOOL_DIGEST, type ToolSource } from '../../contract/tool-source.ts'
 import type { Doc } from '../yaml/parse.ts'
-import {
-  defined,
-  given,
-  readBoolean,
-  type NamePattern,
-  readKeys,
-  readMap,
-  readName,
-  readText,
-  type Reader,
-} from '../yaml/shape.ts'
+import { readMap, type NamePattern, type Reader } from '../yaml/shape.ts'
+import { SEEN } from './change.ts'
+import { BOOLEAN, key, named, need, readSpec, schemaOf, specOf, TEXT, value } from './spec.ts'
 
 const SERVER: NamePattern = {
   what: 'name of a server',
@@ -23,28 +15,23 @@ const DIGEST: NamePattern = {
   hint: 'leave the line as `countersign add tool` wrote it, or run it again with --update',
 }
 
-/** The origin of a contract, and whether a person has confirmed what the server says about the tool. */
-export interface CheckedSource {
-  readonly source: ToolSource
+interface Entry extends ToolSource {
   readonly confirmed?: boolean
 }
 
-/** Checks `source`: the MCP server, and the server's name for the contract's tool. */
-export function checkSource(reader: Reader, doc: Doc): CheckedSource | undefined {
-  const map = readMap(reader, doc, '`source`')
-  if (!map) return undefined
-  const keys = readKeys(reader, map, {
-    what: '`source`',
-    required: ['server', 'name'],
-    optional: ['digest', 'confirmed'],
-  })
-  const server = given(keys.server, (at) => readName(reader, at, '`server`', SERVER))
-  const name = given(keys.name, (at) => readText(reader, at, '`name`'))
-  const digest = given(keys.digest, (at) => readName(reader, at, '`digest`', DIGEST))
-  const confirmed = given(keys.confirmed, (at) => readBoolean(reader, at, '`confirmed`'))
-  if (server === undefined || name === undefined) return undefined
-  return { source: { server, name, ...defined({ digest }) }, ...defined({ confirmed }) }
-}
+const SOURCE_KEYS = specOf<Entry>()('`source`', {
+  server: need('server', named(SERVER), '', SEEN),
+  name: need('name', TEXT, 'As the server calls the tool.', SEEN),
+  digest: key('digest', named(DIGEST), '', SEEN),
+  confirmed: key('confirmed', BOOLEAN, 'A person has confirmed the effects that the server declares.', SEEN),
+})
+
+/** `source`: the MCP server, the server's name for the tool, and whether a person has confirmed what it says. */
+export const SOURCE = value((reader, doc, what): Entry | undefined => {
+  const map = readMap(reader, doc, what)
+  const { server, name, ...rest } = map ? readSpec(reader, map, SOURCE_KEYS, {}).entry : {}
+  return server === undefined || name === undefined ? undefined : { server, name, ...rest }
+}, schemaOf(SOURCE_KEYS))
 
 interface Sourced {
   readonly contract: { readonly source?: ToolSource }

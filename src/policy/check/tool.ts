@@ -2,19 +2,15 @@ import { createHash } from 'node:crypto'
 import type { JsonObject } from '../../contract/json.ts'
 import { hintForField } from './field-hint.ts'
 import { isFieldProblem, parseField } from '../language/fields.ts'
-import { readSummary, type CheckedSummary } from './summary.ts'
-import { toJson, type Doc, type DocMap } from '../yaml/parse.ts'
+import { parseSummary, type SummaryTemplate } from '../summary/template.ts'
+import { toJson, type Doc } from '../yaml/parse.ts'
 import { checkSchema } from '../schema/check.ts'
-import { checkSource } from './tool-source.ts'
+import { SOURCE } from './tool-source.ts'
 import {
   defined,
-  given,
-  readKeys,
   readList,
   readMap,
-  readName,
   readOneOf,
-  readRisk,
   readText,
   TOOL_NAME,
   WORD,
@@ -22,11 +18,14 @@ import {
 } from '../yaml/shape.ts'
 import { MAX_DURATION_MS } from '../text/bounds.ts'
 import { parseDuration } from '../text/text.ts'
+import type { ToolSource } from '../../contract/tool-source.ts'
 import type { Mark } from '../yaml/source.ts'
 import type { ToolContract } from '../language/snapshot.ts'
-import { DISCLOSE, type Disclose } from '../language/disclose.ts'
+import { DISCLOSE, type DiscloseLevels } from '../language/disclose.ts'
 import { PROOFS } from '../language/proof.ts'
 import { REVERSIBILITIES } from '../language/reversibility.ts'
+import { noted, SEEN } from './change.ts'
+import { each, key, list, named, need, oneOf, readSpec, RISK, specOf, TEXT, value } from './spec.ts'
 
 /** A contract with its document, for checks that need positions. */
 export interface CheckedTool {
@@ -35,12 +34,94 @@ export interface CheckedTool {
   readonly sourceAt: Doc | undefined
   readonly labelsAt: readonly Doc[]
   readonly sensitiveAt: readonly Doc[]
-  readonly summary?: CheckedSummary
+  readonly summary?: { readonly template: SummaryTemplate; readonly at: Doc }
   readonly proofAt?: Doc
   /** True when a person has confirmed the effects of an imported tool. */
   readonly confirmed?: boolean
   readonly reader: Reader
 }
+
+/** The members that the keys of a contract give. */
+type Entry = Omit<ToolContract, 'revision' | 'source'> & {
+  readonly source?: NonNullable<ToolContract['source']> & { readonly confirmed?: boolean }
+}
+
+interface Around {
+  /** The written `input_schema`. */
+  readonly schemas: readonly JsonObject[]
+}
+
+const PATH = { type: 'string', pattern: '^payload[.[]' }
+const DISCLOSED = {
+  type: 'object',
+  propertyNames: { pattern: PATH.pattern },
+  additionalProperties: { enum: DISCLOSE },
+}
+const OUTCOME = { type: 'string', pattern: '^expected within [1-9][0-9]{0,8}[smhd]$' }
+const INPUT_SCHEMA = value(
+  (reader, doc, what) => {
+    const map = readMap(reader, doc, what)
+    if (map) checkSchema(reader, map)
+    return map && (toJson(map) as JsonObject)
+  },
+  {
+    allOf: [{ $ref: '#/definitions/schema' }],
+    type: 'object',
+    properties: { type: { const: 'object' } },
+  },
+)
+
+const said = (what: string, otherwise: string) => noted(what, (one: string | undefined) => one ?? otherwise)
+const listed = (items: readonly string[]): string =>
+  items.length === 0 ? 'none' : items.toSorted().join(', ')
+
+/** The keys of a tool contract. `diff` compares the schemas by their members. */
+export const TOOL_KEYS = specOf<Entry, Around>()('a tool contract', {
+  tool: need('name', named(TOOL_NAME), '', SEEN),
+  description: need('description', TEXT, 'What the tool does.', said('description', '')),
+  summary: key(
+    'summary',
+    value(readSummary, TEXT.schema),
+    'What a call does, in one line: `Transfer {amount_cents|money:currency} to {to}`.',
+    said('summary', 'none'),
+  ),
+  risk: need('risk', RISK, 'The baseline: rules can raise it.', said('risk', '')),
+  reversibility: key('reversibility', oneOf(REVERSIBILITIES), '', said('reversibility', 'not said')),
+  proof: key(
+    'proof',
+    oneOf(PROOFS),
+    '`always`: an allowed call needs a proof too, so that a repeated call runs once.',
+    said('proof', 'on_review'),
+  ),
+  outcome: key(
+    'outcomeMs',
+    value(readOutcome, OUTCOME),
+    'Agents report how each call ended, within this time. Otherwise History lists the call: `expected within 10m`.',
+    noted('outcome', (ms?: number) => (ms === undefined ? 'not expected' : `expected within ${ms / 1_000}s`)),
+  ),
+  labels: key('labels', each(named(WORD, 'a label')), '', noted('labels', listed)),
+  sensitive: key(
+    'sensitive',
+    value(readSensitive, list(PATH)),
+    'Never in logs, webhooks or evidence in clear.',
+    noted('sensitive', listed),
+  ),
+  disclose: key(
+    'disclose',
+    value(readDisclose, DISCLOSED),
+    'What evidence keeps of a field: its value (`full`), only its name (`masked`), or nothing (`none`). Without an entry: `full` for fields that rules read.',
+    noted('disclose', (levels: DiscloseLevels = {}) =>
+      listed(Object.entries(levels).map((one) => one.join(' '))),
+    ),
+  ),
+  source: key(
+    'source',
+    SOURCE,
+    'Which tool of which MCP server this is; `countersign add tool` writes it.',
+    noted('source', (one: Entry['source']) => (one ? `${one.server} ${one.name}` : 'none')),
+  ),
+  input_schema: need('inputSchema', INPUT_SCHEMA, '', SEEN),
+})
 
 /**
  * Checks one tools/ file (docs/policy-language.md). The file needs `tool`, `description`, `risk` and `input_schema`.
@@ -48,53 +129,53 @@ export interface CheckedTool {
 export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
   const root = readMap(reader, doc, 'a tool contract')
   if (!root) return undefined
-  const keys = readKeys(reader, root, {
-    what: 'a tool contract',
-    required: ['tool', 'description', 'risk', 'input_schema'],
-    optional: ['summary', 'reversibility', 'proof', 'outcome', 'labels', 'sensitive', 'disclose', 'source'],
-  })
-  const name = given(keys.tool, (at) => readName(reader, at, '`tool`', TOOL_NAME))
-  const description = given(keys.description, (at) => readText(reader, at, '`description`'))
-  const summary = given(keys.summary, (at) => readSummary(reader, at, schemaOf(keys.input_schema)))
-  const risk = given(keys.risk, (at) => readRisk(reader, at))
-  const schema = given(keys.input_schema, (at) => readMap(reader, at, '`input_schema`'))
-  if (schema) checkSchema(reader, schema)
-  const reversibility = given(keys.reversibility, (at) =>
-    readOneOf(reader, at, '`reversibility`', REVERSIBILITIES),
-  )
-  const proof = given(keys.proof, (at) => readOneOf(reader, at, '`proof`', PROOFS))
-  const outcomeMs = given(keys.outcome, (at) => readOutcome(reader, at))
-  const labelsAt = given(keys.labels, (at) => readList(reader, at, '`labels`')) ?? []
-  const labels = labelsAt.flatMap((item) => readName(reader, item, 'a label', WORD) ?? [])
-  const sensitive = given(keys.sensitive, (at) => checkSensitive(reader, at, schema)) ?? []
-  const disclosed = given(keys.disclose, (at) => checkDisclose(reader, at, schema)) ?? []
-  const origin = given(keys.source, (at) => checkSource(reader, at))
-  const facts = { name, description, risk, schema }
-  if (!isComplete(facts) || !keys.tool) return undefined
-  const contract: ToolContract = {
-    name: facts.name,
-    description: facts.description,
-    risk: facts.risk,
+  const written = root.entries.find(({ key }) => key === 'input_schema')?.value
+  const schemas = written?.kind === 'map' ? [toJson(written) as JsonObject] : []
+  const { entry, at } = readSpec(reader, root, TOOL_KEYS, { schemas })
+  const { name, description, risk, inputSchema, source: origin, labels = [], sensitive = [], ...rest } = entry
+  if (name === undefined || description === undefined || risk === undefined) return undefined
+  if (!inputSchema || !at.tool) return undefined
+  const { confirmed, ...source } = origin ?? {}
+  const summary = rest.summary === undefined ? undefined : parseSummary(rest.summary)
+  const revision = createHash('sha256').update(reader.source.text).digest('hex')
+  const contract = {
+    name,
+    description,
+    risk,
     labels,
     sensitive,
-    inputSchema: schemaJson(facts.schema),
-    revision: sha256(reader.source.text),
-    ...defined({ summary: summary?.text, reversibility, proof, outcomeMs, source: origin?.source }),
-    ...(disclosed.length > 0 && { disclose: Object.fromEntries(disclosed) }),
+    inputSchema,
+    revision,
+    ...rest,
+    ...(origin && { source: source as ToolSource }),
   }
-  const sensitiveAt = [...itemsOf(keys.sensitive), ...keysOf(keys.disclose)]
-  const found = { contract, nameAt: keys.tool, sourceAt: keys.source, labelsAt, sensitiveAt, reader }
-  return { ...found, ...defined({ summary, proofAt: keys.proof, confirmed: origin?.confirmed }) }
+  return {
+    contract,
+    nameAt: at.tool,
+    sourceAt: at.source,
+    labelsAt: itemsOf(at.labels),
+    sensitiveAt: [...itemsOf(at.sensitive), ...keysOf(at.disclose)],
+    reader,
+    ...(summary?.ok && at.summary && { summary: { template: summary.template, at: at.summary } }),
+    ...defined({ proofAt: at.proof, confirmed }),
+  }
 }
 
-function isComplete<T extends object>(facts: T): facts is { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.values(facts).every((fact) => fact !== undefined)
+function readSummary(reader: Reader, at: Doc, what: string, { schemas }: Around): string | undefined {
+  const text = readText(reader, at, what)
+  const parsed = text === undefined ? undefined : parseSummary(text)
+  if (parsed === undefined || parsed.ok) return text
+  const { problem } = parsed
+  if (problem.kind === 'summary') reader.report('bad-summary', at, problem.message, problem.hint)
+  else
+    reader.report(problem.problem.code, at, problem.problem.message, hintForField(problem.problem, schemas))
+  return undefined
 }
 
-function checkSensitive(reader: Reader, doc: Doc, schema: DocMap | undefined): readonly string[] {
-  return (readList(reader, doc, '`sensitive`') ?? []).flatMap((item) => {
+function readSensitive(reader: Reader, doc: Doc, what: string, around: Around): readonly string[] {
+  return (readList(reader, doc, what) ?? []).flatMap((item) => {
     const text = readText(reader, item, 'a field')
-    return text === undefined ? [] : payloadField(reader, item, { text, schema })
+    return text === undefined ? [] : payloadField(reader, item, text, around)
   })
 }
 
@@ -102,12 +183,12 @@ function checkSensitive(reader: Reader, doc: Doc, schema: DocMap | undefined): r
 function payloadField(
   reader: Reader,
   at: { readonly mark: Mark },
-  { text, schema }: { readonly text: string; readonly schema: DocMap | undefined },
+  text: string,
+  { schemas }: Around,
 ): string {
   const field = parseField(text)
   if (isFieldProblem(field)) {
-    const hint = hintForField(field, schema ? [schemaJson(schema)] : [])
-    reader.report(field.code, at, field.message, hint)
+    reader.report(field.code, at, field.message, hintForField(field, schemas))
     return text
   }
   if (field.root !== 'payload' || field.fn !== undefined)
@@ -116,27 +197,23 @@ function payloadField(
 }
 
 /** Reads `disclose`: what evidence keeps of each field. */
-function checkDisclose(
-  reader: Reader,
-  doc: Doc,
-  schema: DocMap | undefined,
-): readonly (readonly [field: string, level: Disclose])[] {
-  const map = readMap(reader, doc, '`disclose`')
-  return (map?.entries ?? []).flatMap(({ key, keyMark, value }) => {
-    const level = readOneOf(reader, value, `\`${key}\``, DISCLOSE)
-    const field = payloadField(reader, { mark: keyMark }, { text: key, schema })
+function readDisclose(reader: Reader, doc: Doc, what: string, around: Around): DiscloseLevels | undefined {
+  const levels = (readMap(reader, doc, what)?.entries ?? []).flatMap(({ key: text, keyMark, value: at }) => {
+    const level = readOneOf(reader, at, `\`${text}\``, DISCLOSE)
+    const field = payloadField(reader, { mark: keyMark }, text, around)
     return level === undefined ? [] : [[field, level] as const]
   })
+  return levels.length > 0 ? Object.fromEntries(levels) : undefined
 }
 
 /** Reads `outcome`: the time in which agents report how a call ended, ms. */
-function readOutcome(reader: Reader, doc: Doc): number | undefined {
-  const text = readText(reader, doc, '`outcome`')
+function readOutcome(reader: Reader, doc: Doc, what: string): number | undefined {
+  const text = readText(reader, doc, what)
   if (text === undefined) return undefined
   const ms = parseDuration(/^expected within (\S+)$/.exec(text)?.[1] ?? '')
   if (ms !== undefined && ms <= MAX_DURATION_MS) return ms
   const hint = 'write `expected within 10m`; the time has s, m, h or d, and is at most 31 days'
-  return reader.report('bad-value', doc, `\`${text}\` is not a value for \`outcome\``, hint) as undefined
+  return reader.report('bad-value', doc, `\`${text}\` is not a value for ${what}`, hint) as undefined
 }
 
 const itemsOf = (doc: Doc | undefined): readonly Doc[] => (doc?.kind === 'list' ? doc.items : [])
@@ -146,15 +223,3 @@ const keysOf = (doc: Doc | undefined): readonly Doc[] =>
   doc?.kind === 'map'
     ? doc.entries.map(({ key, keyMark }) => ({ kind: 'text', value: key, mark: keyMark }))
     : []
-
-function schemaOf(doc: Doc | undefined): readonly JsonObject[] {
-  return doc?.kind === 'map' ? [schemaJson(doc)] : []
-}
-
-function schemaJson(schema: DocMap): JsonObject {
-  return toJson(schema) as JsonObject
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
-}

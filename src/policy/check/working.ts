@@ -2,7 +2,9 @@ import type { WorkingTime } from '../../domain/decision.ts'
 import type { Scalar } from '../language/compiled-test.ts'
 import { isDate, MINUTE_MS, WEEKDAYS, type Weekday } from '../language/time.ts'
 import type { Doc } from '../yaml/parse.ts'
-import { readKeys, readMap, readText, readTexts, type Reader } from '../yaml/shape.ts'
+import { readMap, readText, readTexts, type Reader } from '../yaml/shape.ts'
+import { SEEN } from './change.ts'
+import { key, list, need, readSpec, schemaOf, specOf, value } from './spec.ts'
 
 /** A year of working days: a longer wait would look for its end too long. */
 const MOST_DAYS = 366
@@ -18,25 +20,37 @@ export interface Calendar {
   readonly timezone: string
 }
 
-/** Reads `working`, the hours in which the times of the level count. Lists of holidays name dates. */
-export function checkWorking(
+const DAYS = WEEKDAYS.join('|')
+const DAY = { type: 'string', pattern: `^(?:${DAYS})(?:-(?:${DAYS}))?$` }
+const HOURS_OF_DAY = { type: 'string', pattern: String.raw`^[0-2]\d:[0-5]\d-[0-2]\d:[0-5]\d$` }
+const LIST = { type: 'string', pattern: String.raw`^\$` }
+
+interface Hours extends Pick<WorkingTime, 'days' | 'holidays'> {
+  readonly hours: Pick<WorkingTime, 'opens' | 'closes'>
+}
+
+const WORKING_KEYS = specOf<Hours, Calendar>()('`working`', {
+  days: need('days', value(checkDays, list(DAY)), '', SEEN),
+  hours: need('hours', value(checkHours, HOURS_OF_DAY), '', SEEN),
+  holidays: key('holidays', value(checkHolidays, LIST), 'A list of dates.', SEEN),
+})
+
+/** `working`, the hours in which the times of the level count. Lists of holidays name dates. */
+export const WORKING = value(readWorking, schemaOf(WORKING_KEYS))
+
+function readWorking(
   reader: Reader,
-  doc: Doc | undefined,
-  { lists, timezone, expires }: Calendar & { readonly expires: number },
-): { readonly working?: WorkingTime } {
-  const map = doc && readMap(reader, doc, '`working`')
-  if (!map) return {}
-  const keys = readKeys(reader, map, {
-    what: '`working`',
-    required: ['days', 'hours'],
-    optional: ['holidays'],
-  })
-  const days = keys.days && checkDays(reader, keys.days)
-  const hours = keys.hours && checkHours(reader, keys.hours)
-  const holidays = keys.holidays ? checkHolidays(reader, keys.holidays, lists) : []
-  if (hours && expires > MOST_DAYS * (hours.closes - hours.opens) * MINUTE_MS)
+  doc: Doc,
+  what: string,
+  calendar: Calendar,
+  { expires_ms = 0 }: { readonly expires_ms?: number },
+): WorkingTime | undefined {
+  const map = readMap(reader, doc, what)
+  if (!map) return undefined
+  const { hours, days, holidays = [] } = readSpec(reader, map, WORKING_KEYS, calendar).entry
+  if (hours && expires_ms > MOST_DAYS * (hours.closes - hours.opens) * MINUTE_MS)
     reader.report('bad-value', doc, `the level expires after more than ${MOST_DAYS} working days`)
-  return days && hours && holidays ? { working: { timezone, days, ...hours, holidays } } : {}
+  return days && hours && { timezone: calendar.timezone, days, ...hours, holidays }
 }
 
 /** Reads days of the week, and ranges such as `mon-fri`. */
@@ -72,8 +86,13 @@ function checkHours(reader: Reader, doc: Doc): Pick<WorkingTime, 'opens' | 'clos
 
 const MINUTES_OF_DAY = 24 * 60
 
-function checkHolidays(reader: Reader, doc: Doc, lists: Lists): readonly string[] | undefined {
-  const text = readText(reader, doc, '`holidays`')
+function checkHolidays(
+  reader: Reader,
+  doc: Doc,
+  what: string,
+  { lists }: Calendar,
+): readonly string[] | undefined {
+  const text = readText(reader, doc, what)
   if (text === undefined) return undefined
   const days = text.startsWith('$') ? lists.get(text.slice(1)) : undefined
   if (days === undefined) {

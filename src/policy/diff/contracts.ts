@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
+import { diffOf } from '../check/spec.ts'
+import { TOOL_KEYS } from '../check/tool.ts'
 import type { ToolContract } from '../language/snapshot.ts'
 import { partBelow, wholePart, propertiesOf, requiredOf, type Part } from './subschema.ts'
 
@@ -10,34 +12,10 @@ export function contractNotes(
   after: ToolContract | undefined,
 ): readonly string[] {
   if (!before || !after) return before || after ? [after ? 'the tool is new' : 'the tool is gone'] : []
-  const said = [
-    note('risk', before.risk, after.risk),
-    note('reversibility', before.reversibility ?? 'not said', after.reversibility ?? 'not said'),
-    note('proof', before.proof ?? 'on_review', after.proof ?? 'on_review'),
-    note('outcome', outcomeOf(before), outcomeOf(after)),
-    note('labels', listed(before.labels), listed(after.labels)),
-    note('sensitive', listed(before.sensitive), listed(after.sensitive)),
-    note('disclose', levelsOf(before), levelsOf(after)),
-    note('description', before.description, after.description),
-  ]
   return [
-    ...said.filter((one) => one !== undefined),
+    ...diffOf(TOOL_KEYS, [before, after], undefined).map(({ text }) => text),
     ...schemaNotes(wholePart(before.inputSchema), wholePart(after.inputSchema)),
   ]
-}
-
-function note(what: string, before: string, after: string): string | undefined {
-  return before === after ? undefined : `${what}: ${before} -> ${after}`
-}
-
-const outcomeOf = ({ outcomeMs }: ToolContract): string =>
-  outcomeMs === undefined ? 'not expected' : `expected within ${outcomeMs / 1_000}s`
-
-const levelsOf = ({ disclose = {} }: ToolContract): string =>
-  listed(Object.entries(disclose).map(([field, level]) => `${field} ${level}`))
-
-function listed(items: readonly string[]): string {
-  return items.length === 0 ? 'none' : items.toSorted().join(', ')
 }
 
 function schemaNotes(before: Part, after: Part): readonly string[] {

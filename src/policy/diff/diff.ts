@@ -3,7 +3,7 @@ import { contractNotes } from './contracts.ts'
 import type { Change } from '../check/change.ts'
 import { diffDirectories } from './directories.ts'
 import { diffHistory, type HistoryChange } from './history.ts'
-import { diffLevels, type LevelChange } from './levels.ts'
+import { diffRouting } from './routing.ts'
 import { diffLimits, type LimitChange } from './limits.ts'
 import type { Bundle } from './side.ts'
 import { diffTool, type ToolDiff } from './tool.ts'
@@ -17,7 +17,7 @@ export interface BundleDiff {
   readonly cells: number
   /** The tools with differences, in code unit order. */
   readonly tools: readonly (ToolDiff & { readonly notes: readonly string[] })[]
-  readonly levels: readonly LevelChange[]
+  readonly routing: readonly Change[]
   readonly limits: readonly LimitChange[]
   readonly history: readonly HistoryChange[]
   readonly directory: readonly Change[]
@@ -43,7 +43,7 @@ export async function diffBundles(before: Bundle, after: Bundle): Promise<Bundle
     complete: tools.every(({ doubts }) => doubts.length === 0),
     cells: tools.reduce((sum, { cells }) => sum + cells, 0),
     tools: tools.filter(({ changes, notes, doubts }) => changes.length + notes.length + doubts.length > 0),
-    levels: diffLevels(before.ir, after.ir),
+    routing: diffRouting(before.ir, after.ir),
     limits: diffLimits(before.ir, after.ir),
     history: diffHistory(before, after),
     directory: diffDirectories(before.ir, after.ir),

@@ -22,7 +22,7 @@ export function diffDirectories(old: BundleIr, current: BundleIr): readonly Chan
     ]
   })
   const groups = diffEntries('group of the identity provider', [before.groups, after.groups], (one, other) =>
-    changed(`is group ${other}, no longer ${one}`, one, other),
+    changed(`is group ${other}, no longer ${one}`)(one, other),
   )
   return [...changes, ...groups].sort((a, b) => ORDER.indexOf(a.direction) - ORDER.indexOf(b.direction))
 }

@@ -16,7 +16,7 @@ export function printMarkdown(diff: BundleDiff): string {
         ],
       })),
     ),
-    ...[...diff.levels, ...diff.limits, ...diff.history].map((change) => ({
+    ...[...diff.routing, ...diff.limits, ...diff.history].map((change) => ({
       order: rank(change),
       lines: [`- ${code(change.text)}`],
     })),

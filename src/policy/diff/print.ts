@@ -12,7 +12,7 @@ export function printDiff(diff: BundleDiff): string {
     ...diff.tools.flatMap((tool) =>
       shownChanges(tool).map((change) => ({ order: rank(change), text: changeText(tool, change) })),
     ),
-    ...[...diff.levels, ...diff.limits, ...diff.history, ...diff.directory].map((change) => ({
+    ...[...diff.routing, ...diff.limits, ...diff.history, ...diff.directory].map((change) => ({
       order: rank(change),
       text: [`${change.direction.toUpperCase()} ${change.text}`],
     })),
@@ -85,12 +85,12 @@ export function summaryOf({
   complete,
   cells,
   tools,
-  levels,
+  routing,
   limits,
   history,
   directory,
 }: BundleDiff): string {
-  const changes = [...tools.flatMap((tool) => tool.changes), ...levels, ...limits, ...history, ...directory]
+  const changes = [...tools.flatMap((tool) => tool.changes), ...routing, ...limits, ...history, ...directory]
   const count = (direction: Change['direction']): number =>
     changes.filter((change) => change.direction === direction).length
   const unsure = tools.flatMap((tool) => tool.unsure.map(({ kind }) => kind))

@@ -33,7 +33,7 @@ export function editorSchemas(texts: readonly BundleText[]): EditorResult {
     schemas: {
       'rules.schema.json': ruleFileSchema(world),
       'tool.schema.json': toolSchema(),
-      'routing.schema.json': routingSchema(world.groups),
+      'routing.schema.json': routingSchema(world),
       'directory.schema.json': directorySchema(),
     },
   }

@@ -1,4 +1,4 @@
-import { closed, DURATION } from '../check/spec.ts'
+import { closed, DURATION as DURATION_VALUE } from '../check/spec.ts'
 import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
@@ -128,6 +128,7 @@ const ID: JsonObject = {
   pattern: RULE_ID.pattern.source,
   description: 'Kebab-case, unique in the bundle.',
 }
+const DURATION = DURATION_VALUE.schema as JsonObject
 const RISK: JsonObject = { enum: RISKS }
 const DATE: JsonObject = { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$' }
 const SHADOW: JsonObject = { const: 'shadow', description: 'Counted, not enforced.' }

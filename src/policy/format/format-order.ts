@@ -1,14 +1,16 @@
-import { BUDGET_NAMES } from '../../domain/budget.ts'
-import { RISKS, VERDICTS } from '../../domain/decision.ts'
-import { AGENT_KEYS, REVIEWER_KEYS } from '../check/directory-keys.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
+import { VERDICTS } from '../../domain/decision.ts'
+import { DIRECTORY_KEYS } from '../check/directory.ts'
+import { ROUTING_KEYS } from '../check/routing.ts'
+import { schemaOf } from '../check/spec.ts'
+import { TOOL_KEYS } from '../check/tool.ts'
 import { factsUnder } from '../language/facts.ts'
-import { RETENTION_KINDS } from '../language/retention.ts'
 
 /** The order of a mapping's keys (docs/policy-language.md). Other keys follow, in their original order. */
 export interface KeyOrder {
   readonly keys: readonly string[]
   /** The order inside the value of a key; `*` applies to every other key. */
-  readonly inside?: Readonly<Record<string, KeyOrder>>
+  readonly inside?: Readonly<Record<string, KeyOrder | undefined>>
 }
 
 const keys = (text: string): readonly string[] => text.split(' ')
@@ -33,52 +35,26 @@ const RULE_FILE: KeyOrder = {
   inside: { rules: RULE, limits: LIMIT, tests: CASE },
 }
 
-const TOOL: KeyOrder = {
-  keys: keys(
-    'tool description summary risk reversibility proof outcome labels sensitive disclose source input_schema',
-  ),
-  inside: { source: { keys: keys('server name digest') } },
-}
-
-const LEVEL: KeyOrder = {
-  keys: keys(
-    'group approvals interactive expires remind_after escalate working comments require_comment reveal require_displayed chat',
-  ),
-  inside: {
-    escalate: { keys: keys('after group') },
-    working: { keys: keys('days hours holidays') },
-    chat: { keys: keys('signed_in_within') },
-  },
-}
-const ROUTING: KeyOrder = {
-  keys: keys('unmatched allow_up_to timezone levels retention disclose lists budgets'),
-  inside: {
-    levels: { keys: RISKS, inside: Object.fromEntries(RISKS.map((risk) => [risk, LEVEL])) },
-    retention: { keys: RETENTION_KINDS },
-    disclose: { keys: keys('comments agent_words') },
-    budgets: { keys: BUDGET_NAMES },
-  },
-}
-
-const AGENT: KeyOrder = { keys: Object.keys(AGENT_KEYS) }
-const REVIEWER: KeyOrder = { keys: Object.keys(REVIEWER_KEYS) }
-const TENANT: KeyOrder = {
-  keys: keys('agents reviewers'),
-  inside: {
-    agents: { keys: [], inside: { '*': AGENT } },
-    reviewers: { keys: [], inside: { '*': REVIEWER } },
-  },
-}
-const DIRECTORY: KeyOrder = {
-  keys: ['tenants', 'identities'],
-  inside: { tenants: { keys: [], inside: { '*': TENANT } } },
+/** Returns the order of a schema's keys. A mapping that may have other keys keeps the author's order. */
+function orderFrom(schema: JsonValue | undefined): KeyOrder | undefined {
+  if (!isObject(schema)) return undefined
+  const { properties = {}, additionalProperties: others, items, anyOf } = schema
+  if (Array.isArray(anyOf)) return anyOf.map(orderFrom).find((order) => order !== undefined)
+  if (items !== undefined) return orderFrom(items)
+  if (others !== false)
+    return others === undefined ? undefined : { keys: [], inside: { '*': orderFrom(others) } }
+  const parts = Object.entries(properties as JsonObject)
+  return {
+    keys: parts.map(([key]) => key),
+    inside: Object.fromEntries(parts.map(([key, part]) => [key, orderFrom(part)])),
+  }
 }
 
 /** Returns the order for a file of a bundle, by its path. */
-export function orderOf(path: string): KeyOrder {
-  if (path === 'routing.yaml') return ROUTING
-  if (path === 'directory.yaml') return DIRECTORY
-  return path.startsWith('tools/') ? TOOL : RULE_FILE
+export function orderOf(path: string): KeyOrder | undefined {
+  if (path === 'routing.yaml') return orderFrom(schemaOf(ROUTING_KEYS))
+  if (path === 'directory.yaml') return orderFrom(schemaOf(DIRECTORY_KEYS))
+  return path.startsWith('tools/') ? orderFrom(schemaOf(TOOL_KEYS)) : RULE_FILE
 }
 
 /** Returns the order inside the value of a key; undefined when its keys keep their order. */

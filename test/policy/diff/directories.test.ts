@@ -33,12 +33,12 @@ const REVIEWERS: Readonly<Record<string, Partial<ReviewerEntry>>> = {
 }
 
 describe('a change of directory.yaml', () => {
-  it.each(Object.keys(AGENT_KEYS))('to %s of an agent is one line', (key) => {
+  it.each(Object.keys(AGENT_KEYS.rows))('to %s of an agent is one line', (key) => {
     const of = (after: AgentEntry) => diffOf(AGENT_KEYS, [AGENT, after], { asked: false })
     expect([of(AGENT), of({ ...AGENT, ...AGENTS[key] })].map(({ length }) => length)).toEqual([0, 1])
   })
 
-  it.each(Object.keys(REVIEWER_KEYS))('to %s of a reviewer is one line', (key) => {
+  it.each(Object.keys(REVIEWER_KEYS.rows))('to %s of a reviewer is one line', (key) => {
     const of = (after: ReviewerEntry) => diffOf(REVIEWER_KEYS, [REVIEWER, after], undefined)
     expect([of(REVIEWER), of({ ...REVIEWER, ...REVIEWERS[key] })].map(({ length }) => length)).toEqual([0, 1])
   })

@@ -363,7 +363,7 @@ describe('a level that may be decided in a chat', () => {
     expect(printMarkdown(made)).toContain('- `level low: may be decided in a chat`')
     const shorter = await between(always, within)
     expect(gates(shorter)).toEqual({ loosens: false, changes: true })
-    expect(shorter.levels).toEqual([
+    expect(shorter.routing).toEqual([
       {
         direction: 'tightens',
         text: 'level low: may be decided in a chat by those who used the console within 15m',
