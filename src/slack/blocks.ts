@@ -51,9 +51,11 @@ function actions({ id, acts, link }: ChatMessage): Block {
 }
 
 /** The answer to a click, as an ephemeral message. */
-export function answerOf({ text, link }: ChatAnswer): Readonly<Record<string, unknown>> {
-  return { text: noticeOf([{ text }]), blocks: answerBlocks(text, link), ...PLAINLY }
-}
+export const answerOf = ({ text, link }: Pick<ChatAnswer, 'text' | 'link'>): Block => ({
+  text: noticeOf([{ text }]),
+  blocks: answerBlocks(text, link),
+  ...PLAINLY,
+})
 
 const answerBlocks = (text: string, link: string | undefined): Block[] => [
   rich([[{ text }]]),

@@ -1,35 +1,24 @@
 // @store each
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import {
-  type Agent,
-  elsewhere,
-  held,
-  HOUR,
-  MINUTE,
-  openWorld,
-  Overtaking,
-  type SignedIn,
-  type World,
-} from '../gateway-fixture.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { eachWorld, world } from '../agent-world.ts'
+import { type Agent, elsewhere, held, HOUR, MINUTE, Overtaking, type SignedIn } from '../gateway-fixture.ts'
 import type { ChatAnswer } from '../../src/domain/chat.ts'
 import { Channel, CHAT_BUNDLE, linkAccount, textOf } from './fake-app.ts'
 
 /** A click in a chat is a vote of one linked reviewer, and means what its message displayed (docs/chat.md). */
 
-let world: World
 let bot: Agent
 let ben: SignedIn
 let channel: Channel
 
+eachWorld({ files: CHAT_BUNDLE })
 beforeEach(async () => {
-  world = await openWorld({ files: CHAT_BUNDLE })
   bot = await world.agent()
   ben = await world.signIn('ben')
   channel = await Channel.open(world)
   await linkAccount(world, ben, 'U1')
   channel.app.members.set('U1', {})
 })
-afterEach(() => world.close())
 
 const PAYMENT = { amount: 5_000, to: 'acme-gmbh' }
 const votes = async () =>

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Thread } from '../../src/domain/thread.ts'
 import { CHAT_BOUNDS, drawMessage, type Told, type ToldCall } from '../../src/gateway/chat/message.ts'
+import { messageOf } from '../../src/slack/blocks.ts'
 import { textOf } from './fake-app.ts'
+import { problemOfMessage } from './slack-limits.ts'
 
 /** A message of a chat has Approve only with the whole call (docs/chat.md). */
 
@@ -50,6 +52,29 @@ describe('a message', () => {
       'Until 2026-03-02 16:00 UTC.',
     ])
     expect(drawn.places).toEqual(['payload.a', 'payload.b', 'payload.to', 'payload.to[0]', 'payload.z'])
+  })
+
+  it('fits Slack, and shows no character that hides, whatever the call holds', () => {
+    const hostile = [
+      '`code` *bold* <!channel> <@U1> <https://evil.example|https://bank.example> :x: &lt;!here&gt;',
+      'a\u202eb\u2066\u00a0\u3164\ufeff \ud800',
+      '   ',
+      '',
+      'x'.repeat(3_000),
+      'a\u200b'.repeat(300),
+      'y\n'.repeat(500),
+    ]
+    const many = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`f${at}`, hostile[at % 7] ?? '']))
+    const payloads = [...hostile.map((text) => ({ [text]: text })), many]
+    for (const payload of payloads) {
+      const because = Object.entries(payload).map(([name, value]) => ({ field: `payload.${name}`, value }))
+      for (const call of [{ payload }, { payload, because, hidden: 1 }]) {
+        const args = messageOf({ id: 'm', ...drawMessage(told(call)).message })
+        const blocks = JSON.stringify(args['blocks'])
+        expect(problemOfMessage({ text: String(args['text']), blocks })).toBeUndefined()
+        expect(blocks).not.toMatch(/[\u202e\u2066\u00a0\u3164\ufeff\u200b]/)
+      }
+    }
   })
 
   it.each<[string, Partial<ToldCall>, Partial<Told>?]>([

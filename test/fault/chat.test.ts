@@ -15,7 +15,7 @@ import { type Gateway, inDirectory, startGateway } from './gateway.ts'
 
 /**
  * Reviewers click in Slack and in the console, while gateways die between the commit of a click and its
- * acknowledgement. Slack sends what was not acknowledged again. Each vote is counted, recorded and answered once.
+ * acknowledgement. Slack repeats a click without one. Each vote is counted, recorded and answered once.
  */
 
 const CLICKS = rounds({ check: 100, short: 100, long: 500 })
@@ -70,7 +70,11 @@ describe(`${CLICKS} clicks of ${REVIEWERS} reviewers on ${CALLS} calls, ${KILLS}
       const redis = await startRedis()
       const openStore = () => openRedisStore({ address: parseRedisAddress(redis.url) })
       const where = { openStore, stays: true, args: ['--store', redis.url] }
-      await clickAndKill(directory, where).finally(() => redis.dispose())
+      try {
+        await clickAndKill(directory, where)
+      } finally {
+        await redis.dispose()
+      }
     }),
   )
 })
@@ -94,12 +98,12 @@ async function clickAndKill(directory: string, { openStore, stays, args = [] }: 
   await slack.until(() => slack.messages.size === CALLS)
   // the gateway knows the place of each message once nothing waits
   const { body } = await world.admin<{ webhooks: { id: string }[] }>('GET', 'webhooks?tenant=acme')
-  const [{ id = '' } = {}] = body.webhooks
+  const { id } = body.webhooks[0] ?? { id: '' }
   await until(async () => {
     const { body: webhook } = await world.admin<{ waiting: number }>('GET', `webhooks/${id}`)
     return webhook.waiting === 0
   })
-  // messages stand in the order of the calls
+  // messages have the order of the calls
   const posted = [...slack.messages.values()].map(({ ts }) => [ts, slack.buttonOf(ts)] as const)
   const keys = await Promise.all(NAMES.map((name) => world.reviewer(name)))
   if (!stays) await world.stop()

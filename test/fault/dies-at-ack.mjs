@@ -1,11 +1,11 @@
 /*
- * Preloaded into a gateway that tests kill (test/fault/chat.test.ts). After SIGUSR2, the process dies by SIGKILL when it
- * is about to acknowledge an envelope of Slack: the click is committed, and no byte of the acknowledgement has left.
+ * Preloaded into a gateway that tests kill (test/fault/chat.test.ts). After SIGUSR2, the process dies by SIGKILL before
+ * its next acknowledgement of an envelope of Slack. The click is committed, and no byte of its answer has left.
  */
 import { Socket } from 'node:net'
 import { isMainThread } from 'node:worker_threads'
 
-/** The first byte of a text frame (RFC 6455). A gateway sends no other text to Slack than acknowledgements. */
+/** The first byte of a frame with text (RFC 6455). A gateway sends Slack only acknowledgements as text. */
 const TEXT_FRAME = 0x81
 
 if (isMainThread) {

@@ -41,15 +41,21 @@ interface Click extends ChatClick {
   readonly version: number
 }
 
+/** The click with the message that its button names; undefined for another button. */
+function clickOn(one: ChatClick): Click | undefined {
+  const [, id = '', tenant = '', version] = BUTTON.exec(one.message) ?? []
+  return version === undefined ? undefined : { ...one, tenant, id, version: Number(version) }
+}
+
 /** The answer to a click, whatever becomes of it. */
 export async function click(
   deps: Deps,
   app: Pick<ChatApp, 'workspace' | 'member'>,
   chatClick: ChatClick,
 ): Promise<ChatAnswer> {
-  const [, id, tenant, version] = BUTTON.exec(chatClick.message) ?? []
-  if (id === undefined || tenant === undefined) return refused(NOT_HERE)
-  const clicked = { ...chatClick, tenant, id, version: Number(version) }
+  const clicked = clickOn(chatClick)
+  if (clicked === undefined) return refused(NOT_HERE)
+  const { tenant, id } = clicked
   if (app.workspace === undefined || clicked.workspace !== app.workspace)
     return refused('This gateway belongs to another workspace.')
   const posted = await storeCall(() => read(deps.store, tenant, 'posted', id)).catch(ofGateway)

@@ -20,7 +20,7 @@ import { shownHeading } from '../thread/heading.ts'
 import { shownReason } from '../thread/reasons.ts'
 import type { AttemptResult } from '../webhooks/delivery-attempts.ts'
 import { buttonOf } from './click.ts'
-import { drawMessage, emptyMessage, type Told, type ToldCall } from './message.ts'
+import { type Drawn, drawMessage, emptyMessage, type Told, type ToldCall } from './message.ts'
 
 /**
  * Delivers to an app of a chat (docs/chat.md). A delivery names a thread, and the gateway draws the message when it
@@ -100,42 +100,27 @@ const messageId = (tenant: string, destination: string, thread_id: string): stri
 
 /** Draws the message, and records what a click on it will mean. */
 async function begin(deps: Deps, place: Place): Promise<Plan<Begun | AttemptResult>> {
-  const { tenant, destination, channel } = place
+  const { tenant, destination } = place
   const { thread, shared } = await messageThread(deps, place)
   const thread_id = thread?.value.thread_id ?? place.thread_id
   const id = messageId(tenant, destination.id, thread_id)
   const known = await read(deps.store, tenant, 'posted', id)
-  const { value: before } = known ?? {}
+  const before = known?.value
   const guards: Guard[] = [unchanged('posted', id, known), unchanged('thread', thread_id, thread)]
   const now = deps.store.now()
-  const { channel: at = channel, stamp, posting_until = 0 } = before ?? {}
-  if (stamp === undefined && posting_until > now)
-    return { answer: { outcome: 'later', answer: 'posting', wishedMs: POSTING_MS } }
-  if (thread === undefined && stamp === undefined)
-    return { answer: NOTHING, guards, writes: before === undefined ? [] : forgotten(id, before) }
-  const { revision = 0, tool = '' } = thread?.value ?? before ?? {}
-  const isShared = shared || (before?.shared === true && before.revision === revision)
-  const told = thread && (await tell(deps, thread.value, isShared))
-  const isLate = told?.ended !== undefined || (thread && !isWanted(destination.only, thread.value))
-  if (before === undefined && isLate) return { answer: NOTHING }
-  const { message, places, whole } = told ? drawMessage(told) : emptyMessage(tool, deps.threadUrl(thread_id))
-  // the version rises when a click would mean something else
-  const meaning = JSON.stringify([revision, whole, places])
-  const isSame = before && meaning === JSON.stringify([before.revision, before.whole, before.places])
-  const { version, drawn_at } = isSame ? before : { version: (before?.version ?? 0) + 1, drawn_at: now }
+  if (isPosting(before, now)) return { answer: { outcome: 'later', answer: 'posting', wishedMs: POSTING_MS } }
+  const drawn = thread
+    ? await drawNow(deps, destination, { thread: thread.value, before, shared })
+    : emptied(deps, before)
+  if (drawn === undefined) return { answer: NOTHING, guards, writes: before ? forgotten(id, before) : [] }
+  const { message, ...meaning } = drawn
   const posted: PostedMessage = {
     destination: destination.id,
     thread_id,
-    tool,
-    channel: at,
-    ...(stamp === undefined ? { posting_until: now + POSTING_MS } : { stamp }),
-    revision,
-    whole,
-    places,
-    version,
-    drawn_at,
+    ...placeOf(before, place.channel, now),
+    ...meaning,
+    ...versionOf(meaning, before, now),
     drawing: deps.nextId(),
-    ...(isShared ? { shared: true } : {}),
   }
   return {
     answer: { id, posted, message: { id: buttonOf(id, posted), ...message }, isEmpty: thread === undefined },
@@ -145,6 +130,55 @@ async function begin(deps: Deps, place: Place): Promise<Plan<Begun | AttemptResu
       { op: 'index', index: INDEX.posted(thread_id), member: id, to: posted.drawn_at },
     ],
   }
+}
+
+/** True while another delivery posts the message. */
+const isPosting = (before: PostedMessage | undefined, now: number): boolean =>
+  before !== undefined && before.stamp === undefined && (before.posting_until ?? 0) > now
+
+type DrawnNow = Drawn & Pick<PostedMessage, 'revision' | 'tool' | 'shared'>
+
+/** The message of the thread now; undefined for a thread that needs none. */
+async function drawNow(
+  deps: Deps,
+  { only }: Destination,
+  {
+    thread,
+    before,
+    shared,
+  }: { readonly thread: Thread; readonly before: PostedMessage | undefined; readonly shared: boolean },
+): Promise<DrawnNow | undefined> {
+  const { revision, tool } = thread
+  const isShared = shared || (before?.shared === true && before.revision === revision)
+  const told = await tell(deps, thread, isShared)
+  if (before === undefined && (told.ended !== undefined || !isWanted(only, thread))) return undefined
+  return { ...drawMessage(told), revision, tool, ...(isShared ? { shared: true } : {}) }
+}
+
+/** The message without the data of its deleted thread; undefined when the chat has none. */
+function emptied(deps: Deps, before: PostedMessage | undefined): DrawnNow | undefined {
+  if (before?.stamp === undefined) return undefined
+  const { revision, tool, thread_id } = before
+  return { ...emptyMessage(tool, deps.threadUrl(thread_id)), revision, tool }
+}
+
+/** The place of the message, or the time until which no other delivery posts it. */
+function placeOf(before: PostedMessage | undefined, channel: string, now: number) {
+  if (before?.stamp === undefined) return { channel, posting_until: now + POSTING_MS }
+  return { channel: before.channel, stamp: before.stamp }
+}
+
+/** The version rises when a click would mean something else. */
+function versionOf(
+  meaning: Pick<PostedMessage, 'revision' | 'whole' | 'places'>,
+  before: PostedMessage | undefined,
+  now: number,
+): Pick<PostedMessage, 'version' | 'drawn_at'> {
+  const textOf = ({ revision, whole, places }: typeof meaning): string =>
+    JSON.stringify([revision, whole, places])
+  const isSame = before !== undefined && textOf(before) === textOf(meaning)
+  const { version, drawn_at } = isSame ? before : { version: (before?.version ?? 0) + 1, drawn_at: now }
+  return { version, drawn_at }
 }
 
 const NOTHING: AttemptResult = { outcome: 'success', answer: 'nothing' }
@@ -162,18 +196,14 @@ async function messageThread(
   return other === undefined ? { thread, shared: false } : { thread: other, shared: true }
 }
 
-function isWanted(only: OnlyCalls | undefined, { risk, tool, requirement }: Thread): boolean {
-  const { groups, risks, tools } = only ?? {}
-  const fits = (names: readonly string[] | undefined, of: readonly string[]): boolean =>
-    names === undefined || of.some((one) => names.includes(one))
-  return (
-    fits(risks, [risk]) &&
-    fits(tools, [tool]) &&
-    fits(
-      groups,
-      requirement.seats.map(({ group }) => group),
-    )
-  )
+function isWanted(only: OnlyCalls = {}, { risk, tool, requirement }: Thread): boolean {
+  const seats = requirement.seats.map(({ group }) => group)
+  const wanted: readonly (readonly [readonly string[] | undefined, readonly string[]])[] = [
+    [only.risks, [risk]],
+    [only.tools, [tool]],
+    [only.groups, seats],
+  ]
+  return wanted.every(([names, of]) => names?.some((one) => of.includes(one)) ?? true)
 }
 
 /** Everything that the message says. */
@@ -236,9 +266,10 @@ const forgotten = (id: string, { thread_id }: PostedMessage): Write[] => [
 async function end(
   deps: Deps,
   tenant: string,
-  { id, posted: { posting_until: _, ...placed }, isEmpty }: Begun,
+  { id, posted, isEmpty }: Begun,
   stamp: string,
 ): Promise<Plan<boolean>> {
+  const { posting_until: _, ...placed } = posted
   const [known, thread] = await Promise.all([
     read(deps.store, tenant, 'posted', id),
     read(deps.store, tenant, 'thread', placed.thread_id),
