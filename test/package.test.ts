@@ -274,6 +274,7 @@ import { countersign } from '@countersign/sdk/langchain'
 import { guardTool } from '@countersign/sdk/openai-agents'
 import { bundle, type TestGateway } from '@countersign/sdk/testing'
 export { bundle, countersign, guardTool, type TestGateway }
+export * as runtime from '@countersign/sdk/runtime'
 export const tools = guardTools(createGate({ url: 'http://127.0.0.1:1', key: 'k' }), { t: { execute: () => 1 } }, { taskId: 't' }).tools
 const gate = createGate({ url: 'http://127.0.0.1:1', key: 'k' })
 const sum: Promise<number> = gate.guard('a.tool', { amount: 1 }, (payload) => payload.amount + 1)

@@ -4,8 +4,8 @@ import { mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient, createGate } from '@countersign/sdk'
+import { guardTools } from '@countersign/sdk/ai-sdk'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { createCalls } from '../../packages/sdk/src/adapters/calls.ts'
 import { ROOT } from '../clients/python-environment.ts'
 import { edited, openWorld } from '../gateway-fixture.ts'
 import { gateBefore, THREAD } from './double.ts'
@@ -74,8 +74,9 @@ describe('a held call without a hook', () => {
   it('does the same behind an adapter', async () => {
     const onPending = vi.fn()
     const { gate } = gateBefore({}, HELD, { onPending })
-    const asked = { taskId: 't', tool: 'pay', raw: {}, input: {}, callId: 'c', schema: undefined }
-    await createCalls(gate, {}).run(asked, () => ({ kind: 'value', value: 'ran' }))
+    const execute = async (_input: object, _context: object): Promise<string> => 'ran'
+    const { pay } = guardTools(gate, { pay: { execute } }, { taskId: 't' }).tools
+    expect(await pay.execute({}, { toolCallId: 'c' })).toBe('ran')
     expect(onPending).toHaveBeenCalledOnce()
   })
 })

@@ -49,6 +49,7 @@ export interface Handles {
 /** Maximum number of proofs that `decision` keeps for `resume`. A dropped proof is replaced. */
 const MOST_PROOFS = 1_000
 
+/** @internal */
 export function handlesOf(core: Core): Handles {
   const redeemed = new WeakSet<object>()
   return {

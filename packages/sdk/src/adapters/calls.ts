@@ -32,7 +32,7 @@ export interface ToolCall {
   readonly callId: string | undefined
 }
 
-/** A call as the framework asks for it. */
+/** A call as the framework asks for it. @internal */
 export interface Asked extends ToolCall {
   /** The conversation. */
   readonly taskId: string
@@ -44,7 +44,7 @@ export interface Asked extends ToolCall {
   readonly signal?: AbortSignal | undefined
 }
 
-/** The part of a proposed call that the framework's state keeps. */
+/** The part of a proposed call that the framework's state keeps. @internal */
 export interface Saved {
   readonly handle: Handle
   /** SHA-256 of the model's arguments. */
@@ -53,18 +53,22 @@ export interface Saved {
   readonly own?: true
 }
 
-/** The outcome of a call. A stream is still open, so the call is finished and reported only when the stream ends. */
+/**
+ * The outcome of a call. A stream is still open, so the call is finished and reported only when the stream ends.
+ *
+ * @internal
+ */
 export type Outcome =
   | { readonly kind: 'value'; readonly value: unknown }
   | { readonly kind: 'stream'; readonly stream: AsyncIterable<unknown> }
   | { readonly kind: 'refused'; readonly refusal: NotExecuted }
 
-/** The result of a tool that ran. */
+/** The result of a tool that ran. @internal */
 export type Given = Exclude<Outcome, { readonly kind: 'refused' }>
 
 type Execute = (approved: never) => Promise<Given> | Given
 
-/** The calls of an adapter. */
+/** The calls of an adapter. @internal */
 export interface Calls {
   /**
    * Proposes a call once, before the framework pauses.
@@ -89,6 +93,7 @@ export interface Calls {
 /** Maximum number of calls that an adapter remembers. A forgotten call is proposed again, and joins its thread. */
 const MOST_CALLS = 1_000
 
+/** @internal */
 export function createCalls(gate: Gate, options: AdapterOptions): Calls {
   const { prefix = '', maxWaitMs, onNotExecuted, onPending: _, ...claims } = options
   /** The first result of the framework's parsing, by action hash. */
@@ -185,7 +190,7 @@ function relaying(execute: Execute, run: (execute: Execute) => Promise<Outcome>)
   })
 }
 
-/** Whether reviewers have to decide the call of this handle. An outage decides nothing. */
+/** Whether reviewers have to decide the call of this handle. An outage decides nothing. @internal */
 export const waits = (gate: Gate, handle: Handle): Promise<boolean> =>
   gate.decision(handle).then(({ status }) => status === 'pending_review', isOpen)
 
@@ -196,7 +201,7 @@ function expectRefusal(error: unknown): error is NotExecuted {
   throw error
 }
 
-/** @throws TypeError when no payload can hold what the schema of the tool gives */
+/** @throws TypeError when no payload can hold what the schema of the tool gives @internal */
 export function checkSchema(schema: unknown, tool: string): void {
   carrierOf(schemaIn(schema), tool)
 }
@@ -204,7 +209,7 @@ export function checkSchema(schema: unknown, tool: string): void {
 const schemaIn = (schema: unknown): ToolSchema | undefined =>
   typeof schema === 'object' && schema !== null && '~standard' in schema ? (schema as ToolSchema) : undefined
 
-/** The result of the framework's parsing. @throws NotExecuted when the schema refuses them */
+/** The result of the framework's parsing. @throws NotExecuted when the schema refuses them @internal */
 export async function parsed(schema: unknown, raw: unknown): Promise<unknown> {
   const made = (await schemaIn(schema)?.['~standard'].validate(raw)) as Validated | undefined
   if (made?.issues !== undefined)
@@ -236,7 +241,7 @@ function keep<T>(map: Map<string, T>, key: string, value: T): void {
 /** The id of the call. Some models leave it empty: then the same arguments are the same call. */
 const idOf = ({ callId = '' }: Asked): string => (callId === '' ? 'no-id' : callId.toWellFormed())
 
-/** The task of a conversation: its id, or the hash of an id that does not fit. */
+/** The task of a conversation: its id, or the hash of an id that does not fit. @internal */
 export async function taskOf(conversation: string): Promise<string> {
   return /^[!-~]{1,256}$/.test(conversation) ? conversation : sha256(conversation)
 }
@@ -272,7 +277,11 @@ async function* relayed(
   }
 }
 
-/** A copy of the object with other members. The copy keeps symbols, getters and the prototype, which frameworks use. */
+/**
+ * A copy of the object with other members. The copy keeps symbols, getters and the prototype, which frameworks use.
+ *
+ * @internal
+ */
 export function withMembers<T extends object>(original: T, members: object): T {
   const descriptors = {
     ...Object.getOwnPropertyDescriptors(original),
@@ -281,6 +290,7 @@ export function withMembers<T extends object>(original: T, members: object): T {
   return Object.create(Object.getPrototypeOf(original) as object | null, descriptors) as T
 }
 
+/** @internal */
 export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
