@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import type { Plugin } from 'vite'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { OverdueReporter } from './test/overdue/overdue.ts'
 import { DearestFiles, PlainSummary } from './test/reporter.ts'
@@ -22,10 +23,24 @@ const sdk = fileURLToPath(new URL('packages/sdk/src', import.meta.url))
 const alias = [
   { find: /^@countersign\/sdk$/, replacement: `${sdk}/index.ts` },
   { find: /^@countersign\/sdk\/runtime$/, replacement: `${sdk}/runtime.ts` },
+  { find: /^@countersign\/sdk\/testing$/, replacement: `${sdk}/testing/index.ts` },
   { find: /^@countersign\/sdk\/([\w-]+)$/, replacement: `${sdk}/adapters/$1.ts` },
 ]
 
+/** A folder with other versions of the agent frameworks (test/sdk/adapters/versions.test.ts). */
+const elsewhere = process.env['COUNTERSIGN_TEST_FRAMEWORKS']
+const otherVersions: Plugin = {
+  name: 'other-versions',
+  enforce: 'pre',
+  resolveId(source) {
+    if (elsewhere === undefined || !/^(?:ai|langchain|zod|@langchain|@openai)(?:\/|$)/.test(source))
+      return null
+    return this.resolve(source, `${elsewhere}/index.js`, { skipSelf: true })
+  },
+}
+
 export default defineConfig({
+  plugins: [otherVersions],
   resolve: { alias },
   test: {
     globalSetup: ['test/build.ts'],

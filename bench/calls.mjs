@@ -1,4 +1,5 @@
 /* The calls of an agent that benchmarks make, for the starter policies. */
+import { randomBytes } from 'node:crypto'
 import { call } from './gateway.mjs'
 import { load, requestBytes } from './load.mjs'
 
@@ -20,13 +21,20 @@ const transfer = (amount_cents) => ({
 })
 export const ALLOWED = transfer(2_500)
 const HELD = transfer(25_000)
+/** A new call each time, because each has an entry of its own. */
+const expectedCall = () => ({
+  ...ALLOWED,
+  tool_name: 'ledger.expected',
+  action_hash: randomBytes(32).toString('hex'),
+})
 
 /**
  * For each kind of call, a function that prepares such calls to a gateway. It returns the `next` of `load`.
  *
  * @param proofs how many proofs one preparation makes, which are then redeemed
+ * @param expected also calls of `ledger.expected` (`plainPolicies`)
  */
-export async function callsOf(gateway, { proofs = PROOFS } = {}) {
+export async function callsOf(gateway, { proofs = PROOFS, expected = false } = {}) {
   const { url } = gateway
   const agent = await gateway.key('agent', 'demo-agent')
   const reviewer = await gateway.key('reviewer', 'alice')
@@ -54,6 +62,7 @@ export async function callsOf(gateway, { proofs = PROOFS } = {}) {
   }
   return {
     allow: () => repeat(url, open(ALLOWED)),
+    ...(expected && { 'allow (outcome expected)': () => () => requestBytes(url, open(expectedCall())) }),
     review: () => repeat(url, open(HELD)),
     'poll (pending)': async () => repeat(url, pollOf(await call(url, { method: 'POST', ...open(HELD) }))),
     'poll (approved)': async () => supply((await approved()).map((one) => requestBytes(url, pollOf(one)))),

@@ -28,9 +28,10 @@ const copies = new Map()
  * reaches.
  *
  * @param retention the value of `retention` in routing.yaml; by default, the checkout decides
+ * @param expected adds `ledger.expected`, with these lines in its contract
  */
-export function plainPolicies({ from = STARTER_POLICIES, proofs = false, retention } = {}) {
-  const key = `${proofs} ${retention} ${from}`
+export function plainPolicies({ from = STARTER_POLICIES, proofs = false, retention, expected } = {}) {
+  const key = `${proofs} ${retention} ${expected} ${from}`
   const known = copies.get(key)
   if (known !== undefined) return known
   const copy = mkdtempSync(join(tmpdir(), 'countersign-bench-policies-'))
@@ -45,11 +46,27 @@ export function plainPolicies({ from = STARTER_POLICIES, proofs = false, retenti
     edit(routing, /^retention:.*\n/m)
     appendFileSync(routing, `\nretention: ${retention}\n`)
   }
+  if (expected !== undefined) addExpected(copy, expected)
   const directory = join(copy, 'directory.yaml')
   const text = readFileSync(directory, 'utf8')
   writeFileSync(directory, text.replace(/(demo-agent: +\{ )/, '$1rate: 9999999/s, '))
   process.once('exit', () => rmSync(copy, { recursive: true, force: true }))
   return copy
+}
+
+/** Adds `ledger.expected`, which is `ledger.transfer` with these lines in its contract. */
+function addExpected(copy, lines) {
+  for (const folder of ['tools', 'rules']) {
+    const text = readFileSync(join(copy, folder, 'ledger.transfer.yaml'), 'utf8')
+    const more = folder === 'tools' ? lines : ''
+    const own = text
+      .replace(/^tool: .*\n/m, `tool: ledger.expected\n${more}`)
+      .replaceAll('transfer-', 'expected-')
+    writeFileSync(join(copy, folder, 'ledger.expected.yaml'), own)
+  }
+  const directory = join(copy, 'directory.yaml')
+  const text = readFileSync(directory, 'utf8')
+  writeFileSync(directory, text.replace(/(demo-agent:.*tools: \[)/, '$1ledger.expected, '))
 }
 
 export const ADMIN_KEY = 'an-admin-key-for-benchmarks-on-loopback-only'

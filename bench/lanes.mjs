@@ -9,6 +9,7 @@ export const LANES = [
   'reload',
   'memory',
   'hook',
+  'guard',
   'disk',
   'start',
   'store',

@@ -23,7 +23,6 @@ import { startWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.
 import type { Config } from './settings/settings.ts'
 import type { Checkpointer } from './evidence/checkpointer.ts'
 import type { LogIdentity } from './gateway/jobs/checkpoints.ts'
-import { click } from './gateway/chat/click.ts'
 import type { Deps } from './gateway/core/deps.ts'
 import { issueLink, type Person } from './gateway/auth/login-links.ts'
 import type { LossWatch } from './gateway/jobs/loss-watch.ts'
@@ -36,7 +35,7 @@ import { BEAT_MS } from './http/operations/stream.ts'
 import { type FeedOptions, type LoadReport, openPolicyFeed, type PolicyFeed } from './policy/bundle/feed.ts'
 import type { Store } from './store/store.ts'
 import { listenForOperators, type MetricsListener } from './telemetry/metrics-listener.ts'
-import { logEvidence } from './telemetry/log/log.ts'
+import { logEvidence, unredacted } from './telemetry/log/log.ts'
 import type { Traffic } from './telemetry/count/gauges.ts'
 import type { Metrics, MetricSources } from './telemetry/count/metrics.ts'
 import { timerNotes } from './telemetry/log/timer-log.ts'
@@ -234,8 +233,7 @@ async function startSending(
   { parts, ...of }: { readonly parts: AppParts; readonly metrics: Metrics; readonly tracing: Tracing },
 ): Promise<{ chat: Chat | undefined; webhooks: Webhooks }> {
   const { log, webhooks: settings, chatClock: clock = REAL_CLOCK } = parts
-  const onClick: Parameters<typeof startChat>[1]['onClick'] = (app, clicked) => click(deps, app, clicked)
-  const chat = await startChat(config, { onClick, metrics: of.metrics, log, clock })
+  const chat = await startChat(deps, config, { metrics: of.metrics, log, clock })
   return { chat, webhooks: startWebhooks(deps, config, { ...of, settings, log, chat: chat?.app }) }
 }
 
@@ -280,12 +278,13 @@ function subscribe(
     log,
   }: Pick<Gateway, 'checkpointer' | 'reports' | 'tracing'> & { readonly log: Logger },
 ): void {
+  const lines = unredacted(log)
   channel.subscribe((observation) => {
     if (observation.kind === 'commit') reports.noted(observation)
     if (observation.kind !== 'evidence') return
     const { record, origin } = observation
     checkpointer.noted(record.tenant)
-    logEvidence(log, record, origin)
+    logEvidence(lines, record, origin)
     if (origin && tracing !== NO_TRACING) noteEvidence(origin.span, record)
   })
 }
@@ -303,7 +302,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
   const close = async (): Promise<void> => {
     await server.close()
     await timer.close()
-    await gateway.chat?.close()
+    await gateway.chat?.app.close()
     await worker.close()
     await policies.close()
     await loads.close()

@@ -59,16 +59,12 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: () => import('./cli/author/schema.ts').then((it) => ({ row: it.SCHEMA, run: it.schema })),
   },
   add: {
-    summary: 'add a tool: its contract, a rule that holds every call, an agent that may use it',
+    summary: 'add a tool with a rule that holds every call, or the contracts of all tools of a source',
     load: () => import('./cli/author/add.ts').then((it) => ({ row: it.ADD, run: it.add })),
   },
   fmt: {
     summary: 'format the files of a policy bundle',
     load: () => import('./cli/author/fmt.ts').then((it) => ({ row: it.FMT, run: it.fmt })),
-  },
-  import: {
-    summary: 'write tool contracts from an MCP server or an OpenAPI document',
-    load: () => import('./cli/author/import.ts').then((it) => ({ row: it.IMPORT, run: it.importContracts })),
   },
   init: {
     summary: 'write a starter bundle and a workflow that guards it',

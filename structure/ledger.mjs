@@ -1,5 +1,6 @@
 /*
- * The ledger of code lines: no blanks, no comments; TypeScript, TSX, CSS and Python.
+ * The ledger of code lines: no blanks, no comments; TypeScript, TSX, CSS and Python. A file that a program made of
+ * another one says so in its first line, and has none.
  *
  * - `npm run ledger` prints each folder's lines, and lowers the numbers of ledger.json to them.
  * - `npm run ledger -- --raise` also raises numbers. The commit's message says why.
@@ -20,6 +21,7 @@ const COUNTED = [...PRODUCT, 'test']
 
 /** The lines of a source that hold code. A Python docstring is a comment. */
 export function codeLines(path, source) {
+  if (source.startsWith('# Generated from ')) return 0
   const read = path.endsWith('.py') ? pythonLine : otherLine
   /** A comment or text that is open at the end of a line: the mark that ends it, and whether its lines are code. */
   let open

@@ -9,6 +9,7 @@ import { runCli } from './cli/run.ts'
 import { apiPage } from './docs/api-page.ts'
 import { cliPage } from './docs/cli-page.ts'
 import { withFigures } from './docs/figures.ts'
+import { withFrameworksTable } from './docs/frameworks-table.ts'
 import { withSettingsTable } from './docs/settings-table.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -205,6 +206,13 @@ describe('bench/README.md', () => {
 describe('docs/capacity.md', () => {
   it('has the figures of bench/figures.json (npm run schemas writes them)', async () => {
     await expect(withFigures(read('docs/capacity.md'))).toMatchFileSnapshot('../docs/capacity.md')
+  })
+})
+
+describe('docs/javascript/frameworks.md', () => {
+  it('has the rows of the suite of adapters (npm run schemas writes them)', async () => {
+    const path = 'docs/javascript/frameworks.md'
+    await expect(withFrameworksTable(read(path))).toMatchFileSnapshot(`../${path}`)
   })
 })
 

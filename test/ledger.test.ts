@@ -40,6 +40,7 @@ describe('the ledger of code lines', () => {
     ['a.ts', "import x from 'x'\n\n// one\n/** two\n * three\n */\nconst a = 1 // four\n/* five */\n", 2],
     ['a.tsx', '<p>\n  {/* a\n  b */}\n  text\n</p>\n', 3],
     ['a.css', '/* a\n   b */\np {\n  color: red; /* c */\n}\n', 3],
+    ['a.py', '# Generated from b.py by c.py.\n\na = 1\n', 0],
     ['a.py', '"""A\nmodule."""\n\n# b\ndef f():\n    """C."""\n    return """d\ne\n"""\n', 4],
   ])('blanks, comments and docstrings of %s are no code', (path, source, lines) => {
     expect(codeLines(path, source)).toBe(lines)

@@ -12,10 +12,13 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { IS_SOAK } from './runs.ts'
 import { execFileSync, spawnSync } from './sync-child.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const TSC = join(root, 'node_modules/typescript/bin/tsc')
+/** The first version that can read the types of the SDK. */
+const OLDEST_TYPESCRIPT = '5.4.5'
 const STRICT = '--noEmit --strict --module nodenext --target es2022 --lib es2022,dom'.split(' ')
 let directory: string
 const filesOf = new Map<string, readonly string[]>()
@@ -201,13 +204,17 @@ describe('the packages', () => {
     expect(out.trim().split(',')).toEqual(
       expect.arrayContaining(['CountersignError', 'NotExecuted', 'createClient', 'createGate']),
     )
+    const required = "console.log(typeof require('@countersign/sdk').createGate)"
+    const args = ['--input-type=commonjs', '-e', required]
+    expect(execFileSync(process.execPath, args, { cwd: directory })).toBe('function\n')
   })
 
   it.each([
     ['ai-sdk', 'guardTools'],
     ['openai-agents', 'guardTool'],
     ['langchain', 'countersign'],
-  ])('installs the adapter %s without any dependency, for gates of the same package', (name, main) => {
+    ['testing', 'startGateway'],
+  ])('installs %s without any dependency, for gates of the same package', (name, main) => {
     const script = `
 import { createGate, NotExecuted } from '@countersign/sdk'
 import { ${main} } from '@countersign/sdk/${name}'
@@ -218,24 +225,19 @@ console.log(typeof ${main})`
     expect(out.trim()).toBe('function')
   })
 
-  it('type-checks for a consumer who checks libraries too', () => {
-    const source = `
-import { createGate, NotExecuted, type Decision } from '@countersign/sdk'
-import { guardTools } from '@countersign/sdk/ai-sdk'
-import { countersign } from '@countersign/sdk/langchain'
-import { guardTool } from '@countersign/sdk/openai-agents'
-export { countersign, guardTool }
-export const tools = guardTools(createGate({ url: 'http://127.0.0.1:1', key: 'k' }), { t: { execute: () => 1 } }, { taskId: 't' }).tools
-const gate = createGate({ url: 'http://127.0.0.1:1', key: 'k' })
-const sum: Promise<number> = gate.guard('a.tool', { amount: 1 }, (payload) => payload.amount + 1)
-export const status = (decision: Decision): 'allow' | string => decision.status
-export { sum, NotExecuted }
-// @ts-expect-error a decision is typed, not any
-export const wrong: number = gate.client.poll({ thread_id: 'x' })
-`
-    writeFileSync(join(directory, 'consumer.ts'), source)
-    const args = [TSC, ...STRICT, '--skipLibCheck', 'false', 'consumer.ts']
-    execFileSync(process.execPath, args, { cwd: directory })
+  it('type-checks strictly as an ES module and from CommonJS, libraries too', () => {
+    expect(checkedBy(TSC)).toBe('')
+  })
+
+  it.runIf(IS_SOAK)('type-checks with the oldest TypeScript', () => {
+    const made = join(directory, 'typescript')
+    mkdirSync(made)
+    writeFileSync(join(made, 'package.json'), '{"private":true}')
+    const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund', `typescript@${OLDEST_TYPESCRIPT}`]
+    const { status, stderr } = spawnSync('npm', args, { cwd: made })
+    if (status !== 0) return console.warn(`skipped, because npm cannot install it: ${stderr}`)
+    // with 5.4, no file of CommonJS may import an ES module in its head
+    expect(checkedBy(join(made, 'node_modules/typescript/bin/tsc'), false)).toBe('')
   })
 
   it('compiles the TypeScript of the docs in its context', () => {
@@ -262,6 +264,43 @@ export const wrong: number = gate.client.poll({ thread_id: 'x' })
     expect([status, stdout]).toEqual([0, ''])
   })
 })
+
+/** The output of a compiler for consumers of the SDK. */
+function checkedBy(tsc: string, mayRequire = true): string {
+  const source = `
+import { createGate, NotExecuted, type Decision, type Handle } from '@countersign/sdk'
+import { guardTools } from '@countersign/sdk/ai-sdk'
+import { countersign } from '@countersign/sdk/langchain'
+import { guardTool } from '@countersign/sdk/openai-agents'
+import { bundle, type TestGateway } from '@countersign/sdk/testing'
+export { bundle, countersign, guardTool, type TestGateway }
+export const tools = guardTools(createGate({ url: 'http://127.0.0.1:1', key: 'k' }), { t: { execute: () => 1 } }, { taskId: 't' }).tools
+const gate = createGate({ url: 'http://127.0.0.1:1', key: 'k' })
+const sum: Promise<number> = gate.guard('a.tool', { amount: 1 }, (payload) => payload.amount + 1)
+export const status = (decision: Decision): 'allow' | string => decision.status
+const optional: { note?: string | undefined } = {}
+export const later: Promise<Handle> = gate.propose('a.tool', optional, { taskId: 't', callId: 'c', signal: undefined })
+export { sum, NotExecuted }
+// @ts-expect-error a decision is typed, not any
+export const wrong: number = gate.client.poll({ thread_id: 'x' })
+`
+  const lazy = `
+export const sum = async (): Promise<number> => {
+  const { createGate } = await import('@countersign/sdk')
+  return createGate().guard('a.tool', { amount: 1 }, (payload) => payload.amount + 1)
+}
+// @ts-expect-error a module is typed, not any
+export const wrong: Promise<number> = import('@countersign/sdk')
+`
+  const files = { 'consumer.ts': source, 'lazy.cts': lazy, ...(mayRequire ? { 'consumer.cts': source } : {}) }
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text)
+  const strict = [...STRICT, '--exactOptionalPropertyTypes', '--skipLibCheck', 'false']
+  const said = [
+    [...strict, '--module', 'node16', 'consumer.ts', 'lazy.cts'],
+    ...(mayRequire ? [[...strict, 'consumer.cts']] : []),
+  ].map((args) => spawnSync(process.execPath, [tsc, ...args], { cwd: directory }))
+  return said.map(({ status, stdout, stderr }) => (status === 0 ? '' : stdout + stderr)).join('')
+}
 
 const COMMON = `
 declare const gate: import('@countersign/sdk').Gate
@@ -291,7 +330,6 @@ declare const rawBody: Uint8Array
 `,
   'docs/javascript/README.md': `${STATE}
 declare const refund: (order: unknown) => Promise<string>
-declare const webhookSecret: string
 `,
   'docs/javascript/values.md': '',
   'docs/javascript/ai-sdk.md': `${SCHEMA}

@@ -1,20 +1,19 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { ChatAnswer, ChatClick, ChatSent } from '../domain/chat.ts'
-import type { ChatApp } from '../gateway/chat/chat-app.ts'
+import { click } from '../gateway/chat/click.ts'
+import type { Deps } from '../gateway/core/deps.ts'
 import type { IdentityProvider } from '../gateway/auth/identity-provider.ts'
 import { createOutbound, openGuarded, type OutboundOptions } from '../outbound/outbound.ts'
 import type { Config } from '../settings/settings.ts'
 import { openIdProvider } from '../sign-in/oidc.ts'
-import type { SlackOptions } from '../slack/app.ts'
+import type { SlackApp, SlackOptions } from '../slack/app.ts'
 import type { Metrics } from '../telemetry/count/metrics.ts'
 
 /** The chat in which reviewers decide. */
 export interface Chat {
-  readonly app: ChatApp
+  readonly app: SlackApp
   /** Links accounts (OpenID Connect). */
   readonly provider: IdentityProvider
-  close(): Promise<void>
 }
 
 export type Clock = SlackOptions['clock']
@@ -28,43 +27,27 @@ const CONNECT_MS = 10_000
 
 /** Opens the chat of the configuration; undefined without one. The code of Slack loads with Slack only. */
 export async function startChat(
+  deps: Deps,
   config: Config,
-  parts: {
-    readonly onClick: (app: ChatApp, click: ChatClick) => Promise<ChatAnswer>
-    readonly metrics: Metrics
-    readonly log: Logger
-    readonly clock: Clock
-  },
+  { metrics, log, clock }: { readonly metrics: Metrics; readonly log: Logger; readonly clock: Clock },
 ): Promise<Chat | undefined> {
   const { slackAppToken, slackBotToken, slackClientId, slackClientSecret } = config
   if (!slackAppToken || !slackBotToken || !slackClientId || !slackClientSecret) return undefined
-  const { onClick, metrics, log, clock } = parts
   const { openSlack } = await import('../slack/app.ts')
   const transport = slackTransport(config)
   metrics.chatConnected(false)
-  const slack = openSlack({
+  const app = openSlack({
     ...transport,
     clock,
     appToken: slackAppToken,
     botToken: slackBotToken,
-    onClick: (click) => onClick(counted, click),
-    observe: ({ result }) => metrics.observeClick(result),
+    onClick: (clicked) => click(deps, app, clicked),
+    onAnswer: metrics.observeClick,
+    onSent: metrics.observeChatMessage,
     onConnected: metrics.chatConnected,
     onTrouble: (reason) =>
       log.warn({ reason }, 'no connection to Slack now: reviewers decide in the console'),
   })
-  const count = (what: 'post' | 'rewrite') => (sent: ChatSent) => {
-    metrics.observeChatMessage(what, sent.kind)
-    return sent
-  }
-  const counted: ChatApp = {
-    get workspace() {
-      return slack.workspace
-    },
-    post: (...message) => slack.post(...message).then(count('post')),
-    rewrite: (...message) => slack.rewrite(...message).then(count('rewrite')),
-    member: (id) => slack.member(id),
-  }
   const provider = openIdProvider({
     issuer: transport.server,
     clientId: slackClientId,
@@ -74,7 +57,7 @@ export async function startChat(
     claims: [`${SLACK}/team_id`, `${SLACK}/user_id`],
     outbound: transport,
   })
-  return { app: counted, provider, close: () => slack.close() }
+  return { app, provider }
 }
 
 type Transport = Pick<SlackOptions, 'server' | 'fetch' | 'open'>

@@ -9,7 +9,7 @@ import type { WebhookPorts } from '../http/core/deps.ts'
 import { createWaits } from '../http/core/long-polls.ts'
 import { createRates } from '../http/core/rate-limit.ts'
 import type { Site } from '../http/core/same-origin.ts'
-import { loadSchemas } from '../http/core/validation.ts'
+import { packageSchemas } from '../http/core/validation.ts'
 import type { Health } from '../http/operations/public.ts'
 import { createServer } from '../http/server/server.ts'
 import type { Config } from '../settings/settings.ts'
@@ -49,7 +49,7 @@ export function serverOf(
   }
   const http = {
     gateway: deps,
-    schemas: loadSchemas(),
+    schemas: packageSchemas(),
     waits: { ...waits, endAll },
     admission: admissionOf(config, { gateway: deps, adminKeys, log }),
     ...(tracing === NO_TRACING

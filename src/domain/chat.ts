@@ -61,7 +61,7 @@ export interface ChatAnswer {
   /** `ask`: a dialog has to be opened, which was not counted as a vote. */
   readonly kind: 'counted' | 'refused' | 'unknown' | 'ask'
   readonly text: string
-  readonly link?: string
+  readonly link?: string | undefined
   readonly ask?: ChatDialog
 }
 
@@ -78,22 +78,22 @@ export interface ChatDialog {
 
 /** The chat's own record of a member. */
 export interface ChatMember {
-  readonly workspace: string
-  /** False for a guest, a bot, a deactivated member, and a member of another workspace. */
-  readonly mayVote: boolean
-  /** Why the member may not vote, as a noun: `a guest`. */
-  readonly kind?: string
+  /** Why the member may not vote, as a noun: a guest, a bot, a deactivated member, a member of another workspace. */
+  readonly refused?: string
 }
 
 /** The result of a request to the chat. */
 export type ChatSent =
   | { readonly kind: 'sent'; readonly stamp: string }
-  /** The channel or the message is gone, or the app may not write there. */
-  | { readonly kind: 'gone'; readonly code: string }
-  | { readonly kind: 'failed'; readonly code: string; readonly retryMs?: number }
+  /** `gone`: the channel or the message is gone. */
+  | {
+      readonly kind: 'gone' | 'failed'
+      readonly code: string
+      readonly retryMs?: number
+    }
 
-/** The place of a message. */
+/** The place of a message; without a stamp, that of a new one. */
 export interface ChatPlace {
   readonly channel: string
-  readonly stamp: string
+  readonly stamp?: string | undefined
 }

@@ -18,7 +18,7 @@ export interface Inspection {
   readonly warnings: readonly TextWarning[]
 }
 
-export type TextWarning = HiddenKind | keyof typeof CHECKS | 'order'
+export type TextWarning = HiddenKind | keyof typeof CHECKS | 'order' | 'names'
 
 /** A sentence for each warning, which reviewers read. */
 export const WARNINGS: Readonly<Record<TextWarning, string>> = {
@@ -37,6 +37,7 @@ export const WARNINGS: Readonly<Record<TextWarning, string>> = {
   padding: 'Long empty stretches may push text out of sight.',
   address: 'An address is different from what it seems.',
   order: 'Letters that run from right to left are next to digits, signs or other letters.',
+  names: 'Names in one place differ only in capital letters or blanks.',
 }
 
 const CHECKS = {
@@ -69,13 +70,18 @@ const PADDING = /(?:[^\S\n]*\n){12}|[^\S\n]{80}|\t{24}/
 /**
  * Deceptive addresses: Punycode, or a name before an `@` that looks like a host. In web addresses, also a user name
  * (RFC 9110, section 4.2.4), an escape or a backslash within the host, or a number as host. Browsers accept any number
- * of slashes or backslashes after `https:`. The user part ends at the next `https:`, so that the scan stays linear.
+ * of slashes or backslashes after `https:`. They drop tabs and line ends. They leave out a folder before `..`, whose
+ * dots may be escaped. A Latin letter or a mark outside of ASCII in a host stands for another host. The user part and
+ * the path end at the next `https:`, so that the scan stays linear.
  */
 const ADDRESS = new RegExp(
   [
     '\\bxn--',
     ':\\/{2,}(?=[^\\s/\\\\?#@]*@)[^\\s/\\\\?#@]*\\.',
     '\\bhttps?:[\\\\/]*(?:(?!\\bhttps?:)[^\\s/\\\\?#@])+@',
+    '^https?:[\\\\/]*[^\\s/\\\\?#@]*[\\t\\n]+[.@:][A-Za-z0-9]',
+    '\\bhttps?:(?:(?!\\bhttps?:)[^\\s?#])*[/\\\\](?:\\.|%2e){2}(?![^\\s/\\\\?#])',
+    '(?:\\bhttps?:[\\\\/]+|[a-z0-9]@)[a-z0-9.-]*[\\u00c0-\\u02af\\u0300-\\u036f\\u1e00-\\u1eff]',
     '\\bhttps?:\\/\\/(?:[^\\s/\\\\?#@%]*%[0-9a-f]{2}|[^\\s/\\\\?#@]+\\\\[^\\s/?#]*@|(?:0x[0-9a-f.x]+|0[0-9][0-9.]*|[0-9]{8,10})(?![^\\s/:?#]))',
   ].join('|'),
   'i',

@@ -1,3 +1,5 @@
+import type { ChatAct } from './chat.ts'
+
 /** The gateway's record of a message in a chat (src/gateway/chat/deliver.ts). */
 export interface PostedMessage {
   readonly destination: string
@@ -23,10 +25,8 @@ export interface PostedMessage {
 
 /** A click that was counted, under its envelope. */
 export interface CountedClick {
-  readonly thread_id: string
   /** The linked account, as `<workspace>/<member>`. */
   readonly account: string
-  readonly act: 'approve' | 'reject' | 'request_changes'
+  readonly act: ChatAct
   readonly revision: number
-  readonly at: number
 }

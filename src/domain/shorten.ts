@@ -1,6 +1,7 @@
 /*
- * Values on one line. Each kind of text keeps the part that decides where it leads. A URL keeps the end of its host and
- * of its path, and a mail address its domain. A path keeps its file name, and a key its end.
+ * Values on one line. Each kind of text keeps the part that decides where it leads. A URL and the address of a
+ * repository (`git@host:path`) keep the end of their host and of their path, and a mail address its domain. A path
+ * keeps its file name, and a key its end.
  */
 
 /** Shortens text to a number of characters. */
@@ -12,8 +13,12 @@ interface Kind {
 }
 
 const KINDS: readonly Kind[] = [
-  { is: /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\\s]/i, shorten: url },
-  { is: /@[^@\s]+$/, shorten: (text, most) => aroundEnd(text, text.slice(text.lastIndexOf('@')), most) },
+  { is: /^(?:[a-z][a-z0-9+.-]*:)?[/\\]{2,}[^/?#\\\s]|^[\w.-]+@[\w.-]+:[^\s@]+$/i, shorten: url },
+  { is: /\w@[\w-]+\.[^]*\w@[\w-]+\./, shorten: hosts },
+  {
+    is: /@[^@\s:/\\()]+$/,
+    shorten: (text, most) => aroundEnd(text, text.slice(text.lastIndexOf('@')), most),
+  },
   // a file name
   { is: /^(?:[~.\w-]{0,40}[/\\])[^\n]*$/, shorten: (text, most) => aroundEnd(text, lastStep(text), most) },
   // a key, a digest or an id
@@ -65,11 +70,22 @@ function aroundEnd(text: string, end: string, most: number): string {
   return room < 2 ? cutBefore(end, most) : `${cut(text.slice(0, -end.length || undefined), room)}${end}`
 }
 
+/** `@evil.example…@acme.com`: each mail host of text with several. Any of them may be the one that counts. */
+function hosts(text: string, most: number): string {
+  const [rest = ''] = / and [\d,]+ more$/.exec(text) ?? []
+  const found = [...new Set(text.match(/@[\w-]+\.[\w.-]+/g))].join('…')
+  const room = most - rest.length
+  return room < LEAST_HOST ? cut(found, most) : `${cut(found, room).replace('……', '…')}${rest}`
+}
+
+const LEAST_HOST = 8
+
 const lastStep = (path: string): string => /[/\\][^/\\]*[/\\]?$/.exec(path)?.[0] ?? path
 
 /** `https://bank.example…counts/4711`. A long host keeps its end: `…check.evil.example…/x`. */
 function url(text: string, most: number): string {
-  const [origin = '', authority = ''] = /^[^:]*:\/\/([^/?#\\\s]*)/.exec(text) ?? []
+  const [origin = '', authority = ''] =
+    /^(?:[^:/\\]*:)?[/\\]{2,}([^/?#\\\s]*)/.exec(text) ?? /^([^:]*)/.exec(text) ?? []
   const host = authority.slice(authority.lastIndexOf('@') + 1)
   const scheme = origin.slice(0, origin.length - authority.length)
   const shown = host === authority ? origin : `${scheme}…@${host}`

@@ -17,6 +17,8 @@ export interface Placed {
   readonly text: string
   /** True for a value that made a rule fire. */
   readonly read?: boolean
+  /** Present for the name of a member: whether a name beside it reads the same. */
+  readonly alike?: boolean
 }
 
 /** Maximum number of places to list. Further places are combined into one entry. */
@@ -26,8 +28,11 @@ const WORDS = 20
 /** Returns the warnings of these texts, each place once. */
 export function warningsOf(texts: Iterable<Placed>): PlaceWarning[] {
   const found = new Map<string, { kinds: Set<TextWarning>; words: Set<string> }>()
-  for (const { place, text, read } of texts) {
+  for (const { place, text, read, alike } of texts) {
     const warnings = [...inspectText(text).warnings]
+    if (alike) warnings.push('names')
+    // a tool reads another name, or none
+    if (alike !== undefined && text !== text.trim()) warnings.push('space')
     // a reader of mail in Hebrew must not learn to ignore the warning
     if ((read || text.length <= LONGEST_VALUE) && mixesDirections(text)) warnings.push('order')
     if (warnings.length === 0) continue
@@ -49,9 +54,15 @@ export function warningsOf(texts: Iterable<Placed>): PlaceWarning[] {
 export function* textsIn(value: JsonValue, place: string): Generator<Placed> {
   if (typeof value === 'string') yield { place, text: value }
   if (typeof value !== 'object' || value === null) return
+  const known = new Map<string, number>()
+  const isObject = !Array.isArray(value)
+  if (isObject) for (const name of Object.keys(value)) known.set(read(name), (known.get(read(name)) ?? 0) + 1)
   for (const [name, one] of Object.entries(value)) {
     const below = `${place}${pointerStep(name)}`
-    if (!Array.isArray(value)) yield { place: below, text: name }
+    if (isObject) yield { place: below, text: name, alike: (known.get(read(name)) ?? 0) > 1 }
     yield* textsIn(one as JsonValue, below)
   }
 }
+
+/** A name as people and many parsers read it. */
+const read = (name: string): string => name.toLowerCase().replaceAll(/\s/g, '')

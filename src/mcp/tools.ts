@@ -222,7 +222,7 @@ function objectionTo(name: string, { source }: ResolvedTool, tools: Tools): stri
   if (source?.digest === undefined) return sinceFirst(name, listed)
   return listed.digest === source.digest
     ? undefined
-    : `the server's tool \`${name}\` differs from the tool for which its contract was made: read the difference and accept it with \`countersign import mcp --update\``
+    : `the server's tool \`${name}\` differs from the tool for which its contract was made: read the difference and accept it with \`countersign add tool --update\``
 }
 
 /**

@@ -1,4 +1,3 @@
-import { segmentsOf } from '../domain/hidden-characters.ts'
 import type { ChatAct, ChatAnswer, ChatDialog, ChatMessage, ChatRun } from '../domain/chat.ts'
 
 /**
@@ -7,10 +6,6 @@ import type { ChatAct, ChatAnswer, ChatDialog, ChatMessage, ChatRun } from '../d
  */
 export type Block = Readonly<Record<string, unknown>>
 
-/** A message longer than this, as JSON, may be refused: Slack counts the containers too, and documents no number. */
-const MESSAGE_CHARS = 13_000
-const RUN_CHARS = 3_000
-const BLOCKS = 50
 const NOTICE_CHARS = 150
 const OPTION_CHARS = 75
 const MOST_OFFERED = 10
@@ -27,19 +22,17 @@ const LABELS: Readonly<Record<ChatAct, string>> = {
 }
 const STYLES: Readonly<Partial<Record<ChatAct, string>>> = { approve: 'primary', reject: 'danger' }
 
-/** The arguments of chat.postMessage and chat.update. Undefined for a message that Slack would refuse as too long. */
-export function messageOf(message: ChatMessage): Readonly<Record<string, unknown>> | undefined {
+/** The arguments of chat.postMessage and chat.update. The gateway bounds the message (src/gateway/chat/message.ts). */
+export function messageOf(message: ChatMessage): Readonly<Record<string, unknown>> {
   const { heading, lines, fields, acts, why, link } = message
+  const texts = rich([
+    heading.map((run) => ({ ...run, strong: true })),
+    ...lines,
+    ...fields.map(({ name, value }): ChatRun[] => [{ text: name, strong: true }, { text: ': ' }, ...value]),
+    ...(why === undefined ? [] : [[{ text: why }]]),
+  ])
   const isOpen = acts.length > 0 || why !== undefined
-  const blocks = [
-    rich([heading.map((run) => ({ ...run, strong: true }))]),
-    ...textBlock(lines),
-    ...textBlock(fields.map(({ name, value }) => [{ text: name, strong: true }, { text: ': ' }, ...value])),
-    ...(why === undefined ? [] : textBlock([[{ text: why }]])),
-    isOpen ? actions(message) : linkBlock(link),
-  ]
-  if (blocks.length > BLOCKS || JSON.stringify(blocks).length > MESSAGE_CHARS) return undefined
-  return { text: noticeOf(heading), blocks, ...PLAINLY }
+  return { text: noticeOf(heading), blocks: [texts, isOpen ? actions(message) : linkBlock(link)], ...PLAINLY }
 }
 
 /** Flags that keep Slack from reading markup, links and names in the text beside the blocks. */
@@ -58,9 +51,11 @@ function actions({ id, acts, link }: ChatMessage): Block {
 }
 
 /** The answer to a click, as an ephemeral message. */
-export function answerOf({ text, link }: ChatAnswer): Readonly<Record<string, unknown>> {
-  return { text: noticeOf([{ text }]), blocks: answerBlocks(text, link), ...PLAINLY }
-}
+export const answerOf = ({ text, link }: Pick<ChatAnswer, 'text' | 'link'>): Block => ({
+  text: noticeOf([{ text }]),
+  blocks: answerBlocks(text, link),
+  ...PLAINLY,
+})
 
 const answerBlocks = (text: string, link: string | undefined): Block[] => [
   rich([[{ text }]]),
@@ -130,33 +125,19 @@ const linkBlock = (url: string): Block => ({
   elements: [{ type: 'rich_text_section', elements: [{ type: 'link', url, text: 'Look at the call' }] }],
 })
 
-const textBlock = (lines: readonly (readonly ChatRun[])[]): Block[] =>
-  lines.length === 0 ? [] : [rich(lines)]
-
 const rich = (lines: readonly (readonly ChatRun[])[]): Block => ({
   type: 'rich_text',
-  elements: lines.map((runs) => ({ type: 'rich_text_section', elements: runs.flatMap(elementsOf) })),
+  elements: lines.map((runs) => ({
+    type: 'rich_text_section',
+    elements: runs.filter(({ text }) => text !== '').map(elementOf),
+  })),
 })
 
-function elementsOf({ text, code, strong }: ChatRun): Block[] {
-  const style = { ...(strong && { bold: true }), ...(code && { code: true }) }
-  return segmentsOf(text.toWellFormed()).flatMap(({ text: shown, hidden }) =>
-    hidden === undefined
-      ? pieces(shown).map((piece) => textElement(piece, style))
-      : [textElement(hidden.count > 1 ? `${hidden.code} × ${hidden.count}` : hidden.code, { code: true })],
-  )
-}
-
-const textElement = (text: string, style: object): Block => ({
+const elementOf = ({ text, code, strong }: ChatRun): Block => ({
   type: 'text',
   text,
-  ...(Object.keys(style).length > 0 && { style }),
+  style: { bold: strong === true, code: code === true },
 })
-
-const pieces = (text: string): string[] =>
-  Array.from({ length: Math.ceil(text.length / RUN_CHARS) }, (_, at) =>
-    text.slice(at * RUN_CHARS, (at + 1) * RUN_CHARS),
-  )
 
 /** The text of notifications, in which Slack may read markup: letters, digits and a few signs. */
 const noticeOf = (runs: readonly ChatRun[]): string =>

@@ -1,4 +1,4 @@
-import { messageOf } from './blocks.ts'
+import { answerOf } from './blocks.ts'
 import type { WebApi } from './web-api.ts'
 
 /** The parts that an administrator sets up in Slack (docs/chat.md). */
@@ -68,8 +68,7 @@ async function checkSocket(api: WebApi, token: string): Promise<Checked> {
 }
 
 async function checkChannel(api: WebApi, token: string, channel: string): Promise<Checked> {
-  const heading = [{ text: 'Countersign can write here. This was a test.' }]
-  const test = messageOf({ id: 'test', heading, lines: [], fields: [], link: 'https://slack.com', acts: [] })
+  const test = answerOf({ text: 'Countersign can write here. This was a test.' })
   const sent = await api.call(token, 'chat.postMessage', { channel, ...test })
   return sent.ok ? { what: `the app may write to ${channel}` } : wrong(channel, sent.code)
 }

@@ -9,9 +9,9 @@ export interface ClickOptions {
   /** The verb. When it resolves, the click is stored. */
   readonly onClick: (click: ChatClick) => Promise<ChatAnswer>
   /** The workspace of the app and its bot, as Slack named them for our token. */
-  readonly own: () => Own | undefined
+  readonly own: Own | undefined
   readonly call: (method: string, args: object) => Promise<Called>
-  readonly observe: (clicked: Clicked) => void
+  readonly onAnswer: (result: Clicked) => void
 }
 
 export interface Own {
@@ -19,16 +19,12 @@ export interface Own {
   readonly bot: string
 }
 
-export interface Clicked {
-  /** `foreign`: of another app, workspace or bot. `unanswered`: no way to the person was open. */
-  readonly result: ChatAnswer['kind'] | 'foreign' | 'unanswered'
-}
+/** `foreign`: of another app, workspace or bot. `unanswered`: no way to the person was open. */
+export type Clicked = ChatAnswer['kind'] | 'foreign' | 'unanswered'
 
 const ACTS: readonly string[] = ['approve', 'reject', 'request_changes'] satisfies ChatAct[]
 /** Slack waits this long for the acknowledgement of a dialog, ms. */
 const DIALOG_MS = 3_000
-/** After this time without a result, the person hears that it is not known yet, ms. */
-const LATE_MS = 8_000
 const UNKNOWN: ChatAnswer = {
   kind: 'unknown',
   text: 'It is not known whether your click counted. Open the call in the console to see its votes.',
@@ -38,13 +34,11 @@ type Json = Readonly<Record<string, unknown>>
 
 /** Stores the click, then acknowledges its envelope, then answers the person. Never rejects. */
 export async function takeEnvelope(envelope: Envelope, options: ClickOptions): Promise<void> {
-  const read = readEnvelope(envelope, options.own())
-  if (read === 'foreign') options.observe({ result: 'foreign' })
+  const read = readEnvelope(envelope, options.own)
+  if (read === 'foreign') options.onAnswer(read)
   if (typeof read === 'string') return void envelope.acknowledge()
   const began = performance.now()
-  const late = setTimeout(() => void say(UNKNOWN, read, options), LATE_MS)
   const answer = await options.onClick(read).catch(() => undefined)
-  clearTimeout(late)
   // without a stored click there is no acknowledgement: Slack tells the person so, and may send it again
   if (answer === undefined) return answered(await say(UNKNOWN, read, options), UNKNOWN, options)
   if (answer.kind !== 'ask' && read.comment !== undefined) {
@@ -56,9 +50,9 @@ export async function takeEnvelope(envelope: Envelope, options: ClickOptions): P
   answered(await say(answer, read, options), answer, options)
 }
 
-function answered(isHeard: boolean, { kind }: ChatAnswer, { observe }: ClickOptions): void {
-  observe({ result: kind })
-  if (!isHeard) observe({ result: 'unanswered' })
+function answered(isHeard: boolean, { kind }: ChatAnswer, { onAnswer }: ClickOptions): void {
+  onAnswer(kind)
+  if (!isHeard) onAnswer('unanswered')
 }
 
 /** Answers in the channel, for this person alone; in a dialog, when the channel takes no answer. */

@@ -8,13 +8,13 @@ export const MOST_BUNDLE_BYTES = WIDTH * (LENGTH_BYTES + 65_535)
 
 /** Records as a bundle: each after its length, as two bytes. */
 export function encodeBundle(records: readonly Buffer[]): Buffer {
-  return Buffer.concat(
-    records.flatMap((record) => {
-      const length = Buffer.alloc(LENGTH_BYTES)
-      length.writeUInt16BE(record.length)
-      return [length, record]
-    }),
-  )
+  const bytes = Buffer.alloc(records.reduce((sum, { length }) => sum + LENGTH_BYTES + length, 0))
+  let at = 0
+  for (const record of records) {
+    at = bytes.writeUInt16BE(record.length, at)
+    at += record.copy(bytes, at)
+  }
+  return bytes
 }
 
 /** The records of a bundle, at most 256. Returns undefined for other bytes. */

@@ -81,11 +81,6 @@ export function rootOfEdge({ size, levels }: RightEdge): string {
   return rootOf({ size, frontier })
 }
 
-/** The edge without the records after the last full bundle. */
-export function wholeBundles({ size, levels }: RightEdge): RightEdge {
-  return { size: size - (size % WIDTH), levels: levels.map((hashes, level) => (level === 0 ? [] : hashes)) }
-}
-
 /**
  * Adds hashes of a level: leaves, or full tiles below it whose files are lost. Returns the new edge, and the tiles that
  * became full, each after those below it.

@@ -1,5 +1,4 @@
 import { type Checkpoint, openCheckpoint } from '../domain/checkpoint.ts'
-import { sha256 } from '../domain/digest.ts'
 import { EMPTY_TREE, grown, rootOf } from '../domain/merkle.ts'
 import type { LeafRange } from '../domain/merkle-path.ts'
 import { decodeBundle, decodeHashes } from './bundle.ts'
@@ -83,10 +82,6 @@ export async function readEdge(
     throw new BadTile(`the tiles in ${place.name} do not give the root of ${size} records that was signed`)
   return edge
 }
-
-/** The hash of a leaf (RFC 6962 section 2.1), over the exact bytes of a record. */
-export const leafOf = (record: Buffer): string => sha256(Buffer.concat([LEAF, record]))
-const LEAF = Buffer.of(0)
 
 /**
  * The hash over a range of a log (RFC 6962) whose place has `size` records. The range comes from `pathRanges`, so one

@@ -60,21 +60,21 @@ export async function readContent(place: Place, path: string): Promise<Buffer | 
 }
 
 /**
- * Creates a file that never changes. An existing file must have the same content. Compressed bytes may differ, because
- * another version of zlib may have written them.
+ * Creates a file that never changes, and reads it back. An existing file must have the same content. Compressed bytes
+ * may differ, because another version of zlib may have written them.
  *
  * @throws BadTile
  */
 export async function createContent(place: Place, path: string, content: Buffer): Promise<void> {
-  if (await place.create(path, isPacked(path) ? await packed(content) : content)) return
-  await requireContent(place, path, content)
-}
-
-/** Requires a file with this content. @throws BadTile */
-export async function requireContent(place: Place, path: string, content: Buffer): Promise<void> {
+  const stored = isPacked(path) ? await packed(content, { level: GZIP_LEVEL }) : content
+  const isNew = await place.create(path, stored)
+  if (isNew && (await place.read(path))?.bytes.equals(stored)) return
   const found = await readContent(place, path)
   if (found?.equals(content) !== true)
     throw new BadTile(
       `\`${path}\` in ${place.name} ${found === undefined ? 'is missing' : 'has other content'}`,
     )
 }
+
+/** Takes half the time of the default. A bundle of 256 records takes 2 % more bytes. */
+const GZIP_LEVEL = 3

@@ -1,4 +1,5 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
+import { leafHash } from '../domain/digest.ts'
 import { encodeBundle, encodeHashes, MOST_RECORD_BYTES } from './bundle.ts'
 import {
   bundlesOf,
@@ -11,15 +12,14 @@ import {
   type RightEdge,
   rootOfEdge,
   type Tile,
-  wholeBundles,
   WIDTH,
 } from './layout.ts'
-import { leafOf, openNote, type PlacedNote, readEdge, readNote, readRecords } from './log.ts'
+import { openNote, type PlacedNote, readEdge, readNote, readRecords } from './log.ts'
 import { TilesStopped } from './stops.ts'
-import { BadTile, createContent, type Place, PlaceUnavailable, requireContent } from './place.ts'
+import { BadTile, createContent, type Place, PlaceUnavailable } from './place.ts'
 
 /** Records, or the hash over a bundle whose loss was accepted. */
-export type Chunk = readonly Buffer[] | string
+export type Chunk = readonly string[] | string
 
 /** The records of a log in order, in chunks. */
 export type ReadRecords = (after: number) => AsyncIterable<Chunk>
@@ -161,8 +161,7 @@ async function requireSameHistory(publication: Publication, edge: RightEdge): Pr
   let after = edge
   for await (const records of readUpTo(publication, edge.size, next.size)) {
     if (typeof records === 'string') lost.set(after.size / WIDTH, records)
-    else for (const [i, record] of records.entries()) requireShort(record, after.size + i + 1)
-    kept += typeof records === 'string' ? 0 : records.reduce((sum, { length }) => sum + length, 0)
+    else for (const [i, record] of records.entries()) kept += shortLength(record, after.size + i + 1)
     if (kept <= MOST_KEPT_BYTES) chunks.push(records)
     const grownBy = grownByChunk(after, records)
     full.push(...grownBy.full.map(contentOf))
@@ -178,10 +177,12 @@ async function requireSameHistory(publication: Publication, edge: RightEdge): Pr
 const MOST_KEPT_BYTES = 4 * 1024 * 1024
 
 const grownByChunk = (edge: RightEdge, chunk: Chunk): ReturnType<typeof grow> =>
-  typeof chunk === 'string' ? grow(edge, [chunk], 1) : grow(edge, chunk.map(leafOf))
+  typeof chunk === 'string' ? grow(edge, [chunk], 1) : grow(edge, chunk.map(leafHash))
 
-function requireShort({ length }: Buffer, number: number): void {
-  if (length <= MOST_RECORD_BYTES) return
+/** The bytes of a record. @throws TilesStopped when no bundle can have it */
+function shortLength(record: string, number: number): number {
+  const length = Buffer.byteLength(record)
+  if (length <= MOST_RECORD_BYTES) return length
   const what = `record ${number} has ${length} bytes, and an entry of a bundle at most ${MOST_RECORD_BYTES}`
   throw new TilesStopped('long_record', what)
 }
@@ -202,29 +203,42 @@ async function* readUpTo(
   throw new PlaceUnavailable(`the store has ${at} of ${size} records now`)
 }
 
-/** Writes bundles, then tiles from level 0 upwards, and reads all of them back. */
+/** Writes bundles, then tiles from level 0 upwards. Each is read back. */
 async function writeFiles(publication: Publication, edge: RightEdge, next: Next): Promise<void> {
   const { place } = publication
-  await writeBundles(publication, edge, next)
-  for (const { path, content } of [...next.full, ...partialTiles(next.after, edge.size).map(contentOf)]) {
+  const tiles = [...next.full, ...partialTiles(next.after, edge.size).map(contentOf)]
+  await writeBundles(publication, edge, { ...next, tiles })
+  for (const { path, content } of tiles) {
     await publication.requireLease()
     await createContent(place, path, content)
   }
-  await readBack(publication, edge, next)
 }
 
-async function writeBundles(publication: Publication, edge: RightEdge, next: Next): Promise<void> {
+/** Writes bundles, whose records must have the hashes of the tiles: they may be read again, from place or store. */
+async function writeBundles(
+  publication: Publication,
+  edge: RightEdge,
+  { chunks, size, tiles }: Next & { readonly tiles: readonly FullTile[] },
+): Promise<void> {
   const { place } = publication
-  const parts = bundlesOf(edge.size, next.size).values()
-  let waiting = await partialBundle(place, edge)
+  const hashes = new Map(tiles.map(({ path, content }) => [path, content]))
+  const parts = bundlesOf(edge.size, size).values()
+  let waiting = await partialBundle(place, edge.size)
   const write = async (count: number): Promise<void> => {
     const part = parts.next().value
     if (part?.width !== count) throw new TypeError('a bundle of the wrong width')
+    const records = waiting.slice(0, count)
+    if (hashes.get(pathOf(0, part))?.equals(encodeHashes(records.map(leafHash))) !== true)
+      throw new BadTile(`a bundle in ${place.name} has other records than its tile of hashes`)
     await publication.requireLease()
-    await createContent(place, pathOf('entries', part), encodeBundle(waiting.slice(0, count)))
+    await createContent(
+      place,
+      pathOf('entries', part),
+      encodeBundle(records.map((text) => Buffer.from(text))),
+    )
     waiting = waiting.slice(count)
   }
-  for await (const records of next.chunks ?? readUpTo(publication, edge.size, next.size)) {
+  for await (const records of chunks ?? readUpTo(publication, edge.size, size)) {
     if (typeof records === 'string') parts.next()
     else waiting.push(...records)
     while (waiting.length >= WIDTH) await write(WIDTH)
@@ -232,39 +246,11 @@ async function writeBundles(publication: Publication, edge: RightEdge, next: Nex
   if (waiting.length > 0) await write(waiting.length)
 }
 
-/** The records of the partial bundle, which must have the hashes of the right edge. */
-async function partialBundle(place: Place, { size, levels }: RightEdge): Promise<Buffer[]> {
+/** The records of the partial bundle of a place. */
+async function partialBundle(place: Place, size: number): Promise<string[]> {
   const width = size % WIDTH
   if (width === 0) return []
-  const records = await readRecords(place, { index: Math.floor(size / WIDTH), width })
-  requireLeaves(place, records, levels[0] ?? [])
-  return records
-}
-
-function requireLeaves(place: Place, records: readonly Buffer[], leaves: readonly string[]): void {
-  if (records.some((record, i) => leafOf(record) !== leaves[i]))
-    throw new BadTile(`a bundle in ${place.name} has other records than its tile of hashes`)
-}
-
-/** Reads the written files from the place, and hashes them to the root that was signed. */
-async function readBack(publication: Publication, before: RightEdge, next: Next): Promise<void> {
-  const { place } = publication
-  let edge = wholeBundles(before)
-  const check = async (tile: Tile): Promise<void> => {
-    const { path, content } = contentOf(tile)
-    await requireContent(place, path, content)
-  }
-  for (const part of bundlesOf(edge.size, next.size)) {
-    await publication.requireLease()
-    const grownBy = grownByChunk(edge, next.lost.get(part.index) ?? (await readRecords(place, part)))
-    for (const tile of grownBy.full) await check(tile)
-    edge = grownBy.edge
-  }
-  for (const tile of partialTiles(edge, before.size)) await check(tile)
-  if (rootOfEdge(edge) !== next.root)
-    throw new BadTile(
-      `the files that were written to ${place.name} do not give the root of ${next.size} records`,
-    )
+  return (await readRecords(place, { index: Math.floor(size / WIDTH), width })).map(String)
 }
 
 /** Deletes partial files of the log since it had `before` records, if their full files are published. */

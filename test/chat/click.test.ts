@@ -1,34 +1,24 @@
 // @store each
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import {
-  type Agent,
-  elsewhere,
-  held,
-  HOUR,
-  MINUTE,
-  openWorld,
-  type SignedIn,
-  type World,
-} from '../gateway-fixture.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { eachWorld, world } from '../agent-world.ts'
+import { type Agent, elsewhere, held, HOUR, MINUTE, Overtaking, type SignedIn } from '../gateway-fixture.ts'
 import type { ChatAnswer } from '../../src/domain/chat.ts'
 import { Channel, CHAT_BUNDLE, linkAccount, textOf } from './fake-app.ts'
 
 /** A click in a chat is a vote of one linked reviewer, and means what its message displayed (docs/chat.md). */
 
-let world: World
 let bot: Agent
 let ben: SignedIn
 let channel: Channel
 
+eachWorld({ files: CHAT_BUNDLE })
 beforeEach(async () => {
-  world = await openWorld({ files: CHAT_BUNDLE })
   bot = await world.agent()
   ben = await world.signIn('ben')
   channel = await Channel.open(world)
   await linkAccount(world, ben, 'U1')
-  channel.app.members.set('U1', { workspace: 'T1', mayVote: true })
+  channel.app.members.set('U1', {})
 })
-afterEach(() => world.close())
 
 const PAYMENT = { amount: 5_000, to: 'acme-gmbh' }
 const votes = async () =>
@@ -41,7 +31,7 @@ const votes = async () =>
 async function member(id: string, account: string): Promise<SignedIn> {
   const one = await world.signIn(id)
   await linkAccount(world, one, account)
-  channel.app.members.set(account, { workspace: 'T1', mayVote: true })
+  channel.app.members.set(account, {})
   return one
 }
 /** Clicks while the chat has the message, and the gateway does not know its place yet. */
@@ -176,17 +166,61 @@ describe('a click', () => {
   })
 })
 
-describe('the wrong person (CVE-2026-32906, -35630, -56835, -100575)', () => {
+it('a click that something overtakes before its commit counts for nothing, except when only policy changes', async () => {
+  const overtaking = new Overtaking()
+  const { deps } = world.app
+  const slower = { ...deps, store: overtaking.wrapStore(deps.store) }
+  const cat = await world.reviewer('cat')
+  const silent = CHAT_BUNDLE['routing.yaml'].replace('chat: true, ', '')
+  type Call = Awaited<ReturnType<typeof held>>
+  const events: Readonly<Record<string, (call: Call) => Promise<unknown>>> = {
+    'a revision arrives': ({ task, thread }) =>
+      bot.revise(task, thread, { request_payload: { amount: 9_000, to: 'acme-gmbh' } }),
+    'the agent withdraws the call': ({ thread }) => bot.withdraw(thread),
+    'another reviewer decides in the console': ({ thread }) => cat.approve(thread),
+    'a freeze of the agent begins': () => freeze('freeze', { agent: 'bot' }),
+    'the call expires': () => Promise.resolve(world.clock.advance(9 * HOUR)),
+    'a bundle without `chat` loads': () => world.changePolicies({ 'routing.yaml': silent }),
+    'a freeze of the reviewer begins': () => freeze('freeze', { reviewer: 'ben' }),
+  }
+  const freeze = (what: 'freeze' | 'unfreeze', whom: object) =>
+    world.admin('POST', what, { body: { tenant: 'acme', reason: 'test', ...whom } })
+  let number = 0
+  for (const [what, event] of Object.entries(events)) {
+    const call = await held(bot, { payload: PAYMENT })
+    await channel.deliver()
+    const stamp = `${(number += 1)}.0`
+    const click = channel.clickOf('U1', 'approve', { stamp, message: channel.message(stamp).id })
+    const before = (await votes()).length
+    let isOver = false
+    overtaking.before = async () => {
+      await event(call)
+      isOver = true
+    }
+    const { kind } = await channel.click(click, slower)
+    const expected = what.includes('bundle')
+      ? 'counted'
+      : what.includes('reviewer begins')
+        ? 'unknown'
+        : 'refused'
+    expect([kind, isOver], what).toEqual([expected, true])
+    expect((await votes()).length - before, what).toBe(/console|bundle/.test(what) ? 1 : 0)
+    if (what.includes('agent begins')) await freeze('unfreeze', { agent: 'bot' })
+    if (what.includes('bundle')) await world.changePolicies(CHAT_BUNDLE)
+  }
+})
+
+describe('the wrong person, as in four advisories of 2026', () => {
   it.each([
-    ['who is linked to nobody', 'U9', 'unknown'],
-    ['who is a guest', 'U3', 'refused'],
-    ['of a shared channel', 'U4', 'refused'],
-    ['whom the chat does not know', 'U5', 'refused'],
-  ])('a member %s', async (_, account, kind) => {
+    ['CVE-2026-32906: a member who is linked to nobody', 'U9', 'unknown'],
+    ['CVE-2026-35630: a member who is a guest', 'U3', 'refused'],
+    ['CVE-2026-56835: a member of a shared channel', 'U4', 'refused'],
+    ['CVE-2026-100575: a member whom the chat does not know', 'U5', 'refused'],
+  ])('%s', async (_, account, kind) => {
     if (account !== 'U9') await linkAccount(world, await world.signIn('cat'), account)
-    channel.app.members.set('U9', { workspace: 'T1', mayVote: true })
-    channel.app.members.set('U3', { workspace: 'T1', mayVote: false, kind: 'a guest' })
-    channel.app.members.set('U4', { workspace: 'T2', mayVote: true })
+    channel.app.members.set('U9', {})
+    channel.app.members.set('U3', { refused: 'a guest' })
+    channel.app.members.set('U4', { refused: 'a member of another workspace' })
     await posted()
     expect(await channel.click(channel.clickOf(account, 'approve'))).toMatchObject({ kind })
     expect(await votes()).toEqual([])

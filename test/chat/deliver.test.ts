@@ -1,22 +1,21 @@
 // @store each, in the soak
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Agent, elsewhere, held, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { eachWorld, world } from '../agent-world.ts'
+import { type Agent, elsewhere, held, type Reviewer } from '../gateway-fixture.ts'
 import { Channel, CHAT_BUNDLE, textOf } from './fake-app.ts'
 
 /** Messages of an app of a chat (docs/chat.md): one for each call, drawn when it is sent. */
 
-let world: World
 let bot: Agent
 let ben: Reviewer
 let channel: Channel
 
+eachWorld({ files: CHAT_BUNDLE })
 beforeEach(async () => {
-  world = await openWorld({ files: CHAT_BUNDLE })
   bot = await world.agent()
   ben = await world.reviewer('ben')
   channel = await Channel.open(world)
 })
-afterEach(() => world.close())
 
 const PAYMENT = { amount: 5_000, to: 'acme-gmbh' }
 const stamps = (): string[] => [...channel.app.messages.keys()]

@@ -32,19 +32,12 @@ export class FakeApp implements ChatApp {
   meanwhile: (() => Promise<unknown>) | undefined
   #stamps = 0
 
-  post(_channel: string, message: ChatMessage): Promise<ChatSent> {
-    return this.#take(`${++this.#stamps}.0`, message)
-  }
-
-  rewrite({ stamp }: ChatPlace, message: ChatMessage): Promise<ChatSent> {
-    return this.#take(stamp, message)
-  }
-
   member(id: string): Promise<ChatMember | undefined> {
     return Promise.resolve(this.members.get(id))
   }
 
-  async #take(stamp: string, message: ChatMessage): Promise<ChatSent> {
+  async send(place: ChatPlace, message: ChatMessage): Promise<ChatSent> {
+    const stamp = place.stamp ?? `${++this.#stamps}.0`
     if (this.refusal !== undefined) return this.refusal
     this.messages.set(stamp, message)
     const act = this.meanwhile

@@ -53,6 +53,8 @@ export interface Click {
   readonly bot?: string
   readonly envelope?: string
   readonly trigger?: string
+  /** The connection: the newest without it. */
+  readonly socket?: number
 }
 
 export const SLACK = {
@@ -216,9 +218,9 @@ export async function startFakeSlack({ port = 0, tls }: { port?: number; tls?: S
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
 
-  /** Delivers an envelope to the newest connection, as Slack does to one of them. */
-  function deliver(payload: Json, envelope = `e-${next()}`): Delivery {
-    const socket = [...sockets].at(-1)
+  /** Delivers an envelope to one of the connections. */
+  function deliver(payload: Json, envelope = `e-${next()}`, to = -1): Delivery {
+    const socket = [...sockets].at(to)
     if (socket === undefined) throw new Error('no connection')
     const acknowledged = new Promise<Json | undefined>((resolve) => {
       waiting.set(envelope, resolve)
@@ -257,6 +259,8 @@ export async function startFakeSlack({ port = 0, tls }: { port?: number; tls?: S
       const all = [...messages.values()]
       return (ts === undefined ? all.at(-1) : all.find((one) => one.ts === ts))?.versions.at(-1) ?? {}
     },
+    /** The value that the buttons of the message carry. */
+    buttonOf: (ts: string) => buttonValue(messages, ts),
     fail: (method: string, ...how: Failing[]) => void failing.set(method, how),
     /** Presses a button of a message in the channel; each part may be forged. */
     click(click: Click = {}): Delivery {
@@ -281,6 +285,7 @@ export async function startFakeSlack({ port = 0, tls }: { port?: number; tls?: S
           ],
         },
         click.envelope,
+        click.socket,
       )
     },
     /** Sends the newest dialog. */

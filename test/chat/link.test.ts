@@ -1,19 +1,18 @@
 // @store each, in the soak
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { ChatList } from '../../src/contract/chat.ts'
 import { hashCredential } from '../../src/domain/credential.ts'
 import { proposeLink } from '../../src/gateway/chat/link.ts'
-import { type Answer, HOUR, MINUTE, openWorld, type SignedIn, type World } from '../gateway-fixture.ts'
+import { eachWorld, world } from '../agent-world.ts'
+import { type Answer, HOUR, MINUTE, type SignedIn } from '../gateway-fixture.ts'
 
 /** Linked accounts (docs/chat.md): the right to link them, and their end. */
 
-let world: World
 let ben: SignedIn
+eachWorld()
 beforeEach(async () => {
-  world = await openWorld()
   ben = await world.signIn('ben')
 })
-afterEach(() => world.close())
 
 const claims = (member: string, workspace = 'T1') => ({
   'https://slack.com/team_id': workspace,

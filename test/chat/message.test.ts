@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Thread } from '../../src/domain/thread.ts'
 import { CHAT_BOUNDS, drawMessage, type Told, type ToldCall } from '../../src/gateway/chat/message.ts'
+import { messageOf } from '../../src/slack/blocks.ts'
 import { textOf } from './fake-app.ts'
+import { problemOfMessage } from './slack-limits.ts'
 
 /** A message of a chat has Approve only with the whole call (docs/chat.md). */
 
@@ -52,6 +54,29 @@ describe('a message', () => {
     expect(drawn.places).toEqual(['payload.a', 'payload.b', 'payload.to', 'payload.to[0]', 'payload.z'])
   })
 
+  it('fits Slack, and shows no character that hides, whatever the call holds', () => {
+    const hostile = [
+      '`code` *bold* <!channel> <@U1> <https://evil.example|https://bank.example> :x: &lt;!here&gt;',
+      'a\u202eb\u2066\u00a0\u3164\ufeff \ud800',
+      '   ',
+      '',
+      'x'.repeat(3_000),
+      'a\u200b'.repeat(300),
+      'y\n'.repeat(500),
+    ]
+    const many = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`f${at}`, hostile[at % 7] ?? '']))
+    const payloads = [...hostile.map((text) => ({ [text]: text })), many]
+    for (const payload of payloads) {
+      const because = Object.entries(payload).map(([name, value]) => ({ field: `payload.${name}`, value }))
+      for (const call of [{ payload }, { payload, because, hidden: 1 }]) {
+        const args = messageOf({ id: 'm', ...drawMessage(told(call)).message })
+        const blocks = JSON.stringify(args['blocks'])
+        expect(problemOfMessage({ text: String(args['text']), blocks })).toBeUndefined()
+        expect(blocks).not.toMatch(/[\u202e\u2066\u00a0\u3164\ufeff\u200b]/)
+      }
+    }
+  })
+
   it.each<[string, Partial<ToldCall>, Partial<Told>?]>([
     ['2 hidden values, 1 warning', { hidden: 2, warnings: 1 }],
     ['1 picture', { pictures: 1 }],
@@ -60,7 +85,6 @@ describe('a message', () => {
     ['21 lines', { payload: { text: 'x\n'.repeat(20) } }],
     [`more than ${CHAT_BOUNDS.characters} characters`, { payload: { text: 'x'.repeat(997) } }],
     ['something else than the payload decided', { parts: ['task.workflow'] }],
-    ['critical risk', {}, { thread: { ...THREAD, risk: 'critical' } }],
     ['equal calls wait', {}, { shared: true }],
   ])('has no Approve for %s', (said, call, more) => {
     expect(why(call, more)).toBe(`${said}.`)

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { edited, held, until } from '../gateway-fixture.ts'
-import { rounds } from '../runs.ts'
 import { SLACK } from './fake-slack.ts'
 import { openSlackWorld, type SlackWorld } from './slack-world.ts'
 
@@ -85,7 +84,7 @@ it('while Slack is down, the console decides, and the message follows', async ()
 })
 
 it('from click to counted and answered, in a row', { timeout: 120_000 }, async () => {
-  const clicks = rounds({ check: 25, short: 100, long: 100 })
+  const clicks = 100
   await at.link('ben', SLACK.member)
   const times: number[] = []
   for (let number = 1; number <= clicks; number++) {

@@ -124,7 +124,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   })
 
   it.each([
-    ['nothing but a name', ['x'], 'give exactly one of --example, --openapi, --mcp and --python'],
+    ['nothing but a name', ['x'], 'give exactly one of --example, --openapi, --mcp, --tools and --python'],
     ['two sources', ['x', '--example', '{}', '--openapi', 'a'], 'give exactly one'],
     ['no JSON', ['x', '--example', '{'], '--example is neither JSON nor a file with JSON'],
     ['no object', ['x', '--example', '[1]'], '--example must be a JSON object'],

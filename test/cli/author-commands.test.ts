@@ -18,6 +18,8 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
+/** Adds the tools of an MCP server's list, whose file follows. */
+const ALL = ['add', 'tool', '--all', '--tools']
 const inDirectory = (...args: string[]) => runCli(args, { cwd: directory })
 
 describe('countersign schema', () => {
@@ -67,7 +69,7 @@ describe('countersign fmt', () => {
 })
 
 describe('a file that is replaced', () => {
-  it('keeps its mode with `fmt` and with `import --force`, and leaves no temporary file', async () => {
+  it('keeps its mode with `fmt` and with `add tool --update`, and leaves no temporary file', async () => {
     const own = join(directory, 'modes')
     await cp(STARTER, own, { recursive: true })
     const rules = join(own, 'rules/web.fetch.yaml')
@@ -77,8 +79,8 @@ describe('a file that is replaced', () => {
     const input = JSON.stringify([{ name: 'web.fetch', inputSchema: { type: 'object' } }])
     const contract = join(own, 'tools/web.fetch.yaml')
     await chmod(contract, 0o664)
-    const imported = await runCli(['import', 'mcp', '-', '--dir', own, '--force'], { cwd: directory, input })
-    expect([imported.code, imported.out]).toEqual([0, `wrote ${contract}\n`])
+    const imported = await runCli([...ALL, '-', '--dir', own, '--update'], { cwd: directory, input })
+    expect([imported.code, imported.out.split('\n')[0]]).toEqual([0, `wrote ${contract}`])
     const modes = await Promise.all([rules, contract].map(async (path) => (await stat(path)).mode & 0o777))
     expect(modes).toEqual([0o600, 0o664])
     const names = [...(await readdir(join(own, 'rules'))), ...(await readdir(join(own, 'tools')))]
@@ -86,7 +88,7 @@ describe('a file that is replaced', () => {
   })
 })
 
-describe('countersign import', () => {
+describe('countersign add tool --all', () => {
   const list = JSON.stringify({
     tools: [
       {
@@ -100,31 +102,40 @@ describe('countersign import', () => {
 
   it('exits 0, writes contracts that pass the check, and names what they cannot express', async () => {
     const options = { cwd: directory, input: list }
-    const { code, out, err } = await runCli(['import', 'mcp', '-', '--prefix', 'mine.'], options)
+    const { code, out, err } = await runCli([...ALL, '-', '--prefix', 'mine.'], options)
     expect([code, out]).toEqual([0, 'wrote policies/tools/mine.notes.add.yaml\n'])
     expect(err).toContain('/tools/0/inputSchema/x-a: dropped')
     expect((await inDirectory('check')).code).toBe(0)
   })
 
-  it('exits 2 and overwrites nothing without --force', async () => {
+  it('exits 2 and overwrites nothing without --update', async () => {
     const path = join(directory, 'policies/tools/mine.notes.add.yaml')
     const before = await readFile(path, 'utf8')
     await writeFile(path, before.replace('risk: medium', 'risk: high'))
-    const again = (...args: string[]) =>
-      runCli(['import', 'mcp', '-', '--prefix', 'mine.', ...args], { cwd: directory, input: list })
-    const { code, err } = await again()
+    const { code, err } = await runCli([...ALL, '-', '--prefix', 'mine.'], { cwd: directory, input: list })
     expect(code).toBe(2)
     expect(err).toContain('nothing was written: tools/mine.notes.add.yaml exists')
     expect(await readFile(path, 'utf8')).toContain('risk: high')
-    expect((await again('--force')).code).toBe(0)
-    expect(await readFile(path, 'utf8')).toBe(before)
   })
 
-  it('exits 2 for a tool that another file already defines, with or without --force', async () => {
+  it('shows what the server changed with --update, accepts it, and names what is gone', async () => {
+    const update = (input: string) =>
+      runCli(['add', 'tool', '--update', '--prefix', 'mine.', '--tools', '-'], { cwd: directory, input })
+    const same = await update(list)
+    expect([same.code, same.out]).toEqual([0, ''])
+    expect(same.err).toContain('0 written, 1 unchanged; no tool was left out')
+    const { code, out } = await update(list.replace('Add a note.', 'Add a note, or delete all.'))
+    expect(code).toBe(0)
+    expect(out).toContain('  + description: "Add a note, or delete all."\n')
+    const gone = await update(list.replace('notes.add', 'notes.other'))
+    expect(gone.err).toContain('no longer listed by the server, and kept: tools/mine.notes.add.yaml')
+  })
+
+  it('exits 2 for a tool that another file already defines', async () => {
     const input = JSON.stringify([{ name: 'fetch', inputSchema: { type: 'object' } }])
     const other = join(directory, 'policies/tools/elsewhere.yaml')
     await writeFile(other, 'tool: fetch\ndescription: Mine.\nrisk: low\ninput_schema: { type: object }\n')
-    const { code, err } = await runCli(['import', 'mcp', '-', '--force'], { cwd: directory, input })
+    const { code, err } = await runCli([...ALL, '-'], { cwd: directory, input })
     expect([code, err.split('\n')[0]]).toEqual([
       2,
       'countersign: nothing was written: `fetch` has a contract in tools/elsewhere.yaml',
@@ -136,16 +147,27 @@ describe('countersign import', () => {
     const yaml =
       'openapi: 3.1.0\ninfo: { title: t, version: "1" }\npaths: { /a: { get: { operationId: readA } } }\n'
     await writeFile(join(directory, 'api.yaml'), yaml)
-    expect((await inDirectory('import', 'openapi', 'api.yaml', '--dir', 'imported')).out).toBe(
-      'wrote imported/tools/readA.yaml\n',
-    )
-    for (const args of [['mcp', 'api.yaml'], ['openapi', 'nowhere'], ['openapi'], ['other', 'api.yaml']])
-      expect((await inDirectory('import', ...args)).code).toBe(2)
+    expect(
+      (await inDirectory('add', 'tool', '--all', '--openapi', 'api.yaml', '--dir', 'imported')).out,
+    ).toBe('wrote imported/tools/readA.yaml\n')
+    for (const args of [
+      ['--tools', 'api.yaml'],
+      ['--openapi', 'nowhere'],
+      ['--openapi', 'api.yaml', '--server', 'api'],
+      ['--openapi', 'api.yaml', '--operation', 'readA'],
+      ['--tools', 'api.yaml', '--server', 'my.server'],
+      ['readA', '--openapi', 'api.yaml'],
+    ])
+      expect([args, (await inDirectory('add', 'tool', '--all', ...args)).code]).toEqual([args, 2])
+    const updated = await inDirectory('add', 'tool', '--update', '--openapi', 'api.yaml', '--dir', 'imported')
+    expect(updated.err).toBe('0 written, 1 unchanged; no tool was left out\n')
+    const idle = await inDirectory('add', 'tool', 'a', '--openapi', 'api.yaml', '--prefix', 'x')
+    expect(idle.err).toContain('countersign: --prefix needs --all')
   })
 
   it('exits 2 for a document that is nested too deeply, and says so', async () => {
     const input = `{"tools":[{"name":"a","inputSchema":${'{"not":'.repeat(20_000)}{}${'}'.repeat(20_000)}}]}`
-    const { code, err } = await runCli(['import', 'mcp', '-'], { cwd: directory, input })
+    const { code, err } = await runCli([...ALL, '-'], { cwd: directory, input })
     expect([code, err]).toEqual([2, 'countersign: `-` cannot be read: it is nested too deeply\n'])
   })
 })
@@ -276,9 +298,12 @@ describe('text from other people', () => {
   it('names of an imported document never control the terminal or imitate our output', async () => {
     const properties = { [`${HOSTILE}\nwrote everything`]: { type: 'string' } }
     const tools = [{ name: 'odd', inputSchema: { type: 'object', properties } }]
-    const mcp = await run(['import', 'mcp', '-', '--dir', 'odd-mcp'], JSON.stringify({ tools }))
+    const mcp = await run([...ALL, '-', '--dir', 'odd-mcp'], JSON.stringify({ tools }))
     const api = { openapi: '3.1.0', paths: { [`/${HOSTILE}`]: { get: { operationId: HOSTILE } } } }
-    const openapi = await run(['import', 'openapi', '-', '--dir', 'odd-api'], JSON.stringify(api))
+    const openapi = await run(
+      ['add', 'tool', '--all', '--openapi', '-', '--dir', 'odd-api'],
+      JSON.stringify(api),
+    )
     for (const { code, out, err } of [mcp, openapi]) {
       expect([code, hasHidden(out), hasHidden(err)]).toEqual([0, false, false])
       expect(err).toContain('<U+001B>[31m<U+202E><U+200B><U+009B>')
@@ -296,7 +321,7 @@ describe('text from other people', () => {
   it('names of files, revisions and options never control the terminal', async () => {
     for (const args of [
       ['diff', `x:${HOSTILE}`],
-      ['import', 'mcp', HOSTILE],
+      [...ALL, HOSTILE],
       ['check', `--${HOSTILE}`],
     ]) {
       const { code, err } = await run(args, '')
@@ -311,7 +336,7 @@ describe('text from other people', () => {
     const runs = [
       await run(['init', `init-${odd}`], ''),
       await run(['schema', 'policies', '--out', `schema-${odd}`], ''),
-      await run(['import', 'mcp', '-', '--dir', `import-${odd}`], tools),
+      await run([...ALL, '-', '--dir', `import-${odd}`], tools),
     ]
     for (const { code, out } of runs) {
       expect([code, hasHidden(out)]).toEqual([0, false])

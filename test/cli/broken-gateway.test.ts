@@ -348,7 +348,7 @@ describe('a file that cannot be written', () => {
   it.each([
     ['test policies --junit file/x', 'cannot write `file/x`: ENOTDIR'],
     ['schema policies --out file/x', 'cannot write `file/x/rules.schema.json`: ENOTDIR'],
-    ['import mcp tools.json --dir file/x', /cannot write `file\/x\/tools\/.*`: ENOTDIR/],
+    ['add tool --all --tools tools.json --dir file/x', /cannot write `file\/x\/tools\/.*`: ENOTDIR/],
     ['init file', '`file` cannot be read: ENOTDIR'],
   ])('%s: reports the reason in one line', async (line, message) => {
     cpSync(STARTER, join(directory, 'policies'), { recursive: true })

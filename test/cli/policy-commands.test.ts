@@ -430,7 +430,7 @@ describe('the command line', () => {
     ['lock', 'policies', 'broken'],
     ['schema', '--out', 'unwritten', 'policies', 'broken'],
     ['init', 'unwritten', 'broken'],
-    ['import', 'mcp', 'tools.json', 'broken'],
+    ['add', 'tool', 'notes.add', 'broken'],
     ['explain', 'policies', 'request.json', 'broken'],
     ['diff', 'policies', 'policies', 'broken'],
     ['backtest', '--evidence', 'export.ndjson', 'policies', 'policies', 'broken'],

@@ -5,8 +5,10 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { canonicalJson as ofGateway, sha256 } from '../../src/domain/digest.ts'
+import { createGate, type Handle } from '@countersign/sdk'
 import { actionHash } from '../../packages/sdk/src/canonical-json.ts'
 import { runCli, runProcess } from '../cli/run.ts'
+import { openWorld } from '../gateway-fixture.ts'
 import { startRedis } from '../redis/server.ts'
 import { IS_LONG } from '../runs.ts'
 import {
@@ -57,6 +59,18 @@ gate = Countersign()
 @gate.tool("orders.refund")
 def refund(order: int, amount: Decimal, note: str | None = None) -> None:
     """Refunds an order."""
+`
+/** Proposes a call and prints its handle, or resumes a handle and prints the payload with which the call ran. */
+const CONTINUES = `
+import json, sys
+from countersign_sdk import Countersign
+
+url, key, *handles = sys.argv[1:]
+with Countersign(url, key, on_held=lambda _: None) as gate:
+    if not handles:
+        print(json.dumps(gate.propose("hold", {"cents": 7}, task_id="other", call_id="of-python")))
+    for handle in handles:
+        gate.resume(json.loads(handle), lambda approved: print(json.dumps(approved)), max_wait=0)
 `
 const CLEAN = [0, expect.stringContaining(' passed')]
 
@@ -169,6 +183,25 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
     })
     expect([ran.code, lastOf(ran)]).toEqual(CLEAN)
     expect(lastOf(ran)).not.toContain('skipped')
+  })
+
+  it('makes handles that resume in JavaScript, and resumes those of JavaScript', async () => {
+    const world = await openWorld()
+    try {
+      const [{ key }, ann] = [await world.agent(), await world.reviewer('ann')]
+      const python = (...handles: string[]) =>
+        run(environment.python, ['-c', CONTINUES, world.url, key, ...handles])
+      const gate = createGate({ url: world.url, key, onPending: () => undefined })
+      const made = JSON.parse((await python()).out) as Handle
+      await ann.approve(made.thread_id ?? '')
+      expect(await gate.resume(made, (approved) => approved, { maxWaitMs: 0 })).toEqual({ cents: 7 })
+      const own = await gate.propose('hold', { cents: 8 }, { taskId: 'other', callId: 'of-javascript' })
+      await ann.approve(own.thread_id ?? '')
+      expect(await python(JSON.stringify(own))).toEqual({ code: 0, out: '{"cents": 8}\n' })
+      await gate.settled()
+    } finally {
+      await world.close()
+    }
   })
 
   it('works with a gateway on Redis', async () => {

@@ -5,12 +5,17 @@ import { proposeLink } from '../../src/gateway/chat/link.ts'
 import { SLACK } from '../chat/fake-slack.ts'
 import { openSlackWorld, type SlackWorld } from '../chat/slack-world.ts'
 import { launchBrowser } from '../chromium.ts'
-import { HASH, MINUTE, newTask } from '../gateway-fixture.ts'
+import { edited, HASH, held, MINUTE, newTask, until } from '../gateway-fixture.ts'
 import { axe, Console, PHONE, visit } from './browser.ts'
 
 /** Pages of the console that are used beside the queue: linked accounts, and calls that no agent reported. */
 
 const FILES = {
+  ...edited(
+    'routing.yaml',
+    '{ group: desk,  approvals: 1, expires: 8h }',
+    '{ group: desk, approvals: 1, expires: 8h, chat: true }',
+  ),
   'tools/send.yaml': `tool: send
 description: A tool whose calls end.
 risk: low
@@ -69,6 +74,49 @@ describe('the page Chats', () => {
     await visit(ann, chat.world, 'chats/of-another-session')
     await ann.getByText('begin again').waitFor()
     expect(await ann.getByRole('button', { name: 'Link these two accounts' }).count()).toBe(0)
+  })
+})
+
+describe('a call in a chat', () => {
+  const TALL = { width: 390, height: 844 }
+
+  it('goes to the channel that an administrator names on the page Webhooks', async () => {
+    await visit(ann, chat.world, 'webhooks')
+    await ann.getByLabel('Id of a channel of Slack').fill(SLACK.channel)
+    await isFit()
+    await ann.getByRole('button', { name: 'Post held calls there' }).click()
+    await ann.getByText(`slack-app:${SLACK.channel}`).waitFor()
+  })
+
+  it('is one tap from its vote with a button, and two with a session, at 390 px', async () => {
+    const { world, slack } = chat
+    const [bot, cat] = [
+      await world.agent(),
+      await console_.signedIn({ reviewer: 'cat', viewport: TALL }),
+      await chat.link('ben', SLACK.member),
+    ]
+    const votes = async () =>
+      (await world.evidence()).flatMap(({ record }) =>
+        record.type === 'vote.cast' ? [record.details?.['via']] : [],
+      )
+    const hold = async (note: string): Promise<string> => {
+      const posted = slack.messages.size
+      await held(bot, { tool_name: 'hold', payload: { note } as never })
+      await slack.until(() => slack.messages.size > posted)
+      return /"url":"([^"]+)"/.exec(JSON.stringify(slack.shown()))?.[1] ?? ''
+    }
+    await hold('one')
+    await until(async () => {
+      await slack.click().acknowledged
+      return (await votes()).length === 1
+    })
+    await cat.goto(await hold('two'))
+    const approve = cat.getByRole('button', { name: 'Approve', exact: true })
+    const box = await approve.boundingBox()
+    expect((box?.y ?? TALL.height) + (box?.height ?? 1)).toBeLessThanOrEqual(TALL.height)
+    await approve.tap()
+    await until(async () => (await votes()).length === 2)
+    expect(await votes()).toEqual(['slack', 'link'])
   })
 })
 

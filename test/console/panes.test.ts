@@ -1,32 +1,12 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { INSTALL_MS } from '../debian.ts'
-import { type Agent, held } from '../gateway-fixture.ts'
-import {
-  approve,
-  axe,
-  type Console,
-  expectNoSidewaysScroll,
-  openConsole,
-  PHONE,
-  seeAll,
-  visit,
-  WIDE,
-} from './browser.ts'
+import { describe, expect, it } from 'vitest'
+import { held } from '../gateway-fixture.ts'
+import { approve, axe, expectNoSidewaysScroll, PHONE, seeAll, visit, WIDE } from './browser.ts'
+import { bot, console_, consoleWorld } from './console-world.ts'
 
 /** The list and a call: side by side in a wide window, one at a time in a narrow one, by keyboard alone. */
 
-let console_: Console
-let bot: Agent
-
-beforeAll(async () => {
-  console_ = await openConsole()
-  bot = await console_.world.agent()
-}, INSTALL_MS)
-afterAll(async () => {
-  await console_.close()
-  expect(console_.misdeeds).toEqual([])
-})
+consoleWorld()
 
 const open = (page: Page): Promise<string> =>
   page.locator('.item [aria-current]').evaluate((link) => link.getAttribute('href') ?? '')
@@ -65,6 +45,12 @@ describe('a wide window', () => {
     await title(page, 'amount 202')
     await page.locator('.item').first().waitFor()
     expect(await open(page)).toBe(order[1])
+    // the second line of a row is a part of its link
+    const { x = 0, y = 0 } = (await page.locator('.item').last().locator('.why b').boundingBox()) ?? {}
+    await page.mouse.click(x + 4, y + 8)
+    await title(page, 'amount 203')
+    const list = page.locator('.list .scroll')
+    expect(await list.evaluate((pane) => pane.scrollWidth - pane.clientWidth)).toBe(0)
     expect(await axe(page)).toEqual([])
     await expectNoSidewaysScroll(page)
   })

@@ -80,6 +80,12 @@ it('README, JavaScript: an agent in a project of its own refunds an order after 
   expect(await approvedRun('node agent.mjs')).toBe('refunded order 7\n')
 })
 
+it('docs/javascript/testing.md after the README: the test of an agent passes, with a gateway of its own', async () => {
+  writeFileSync(join(project, 'agent.test.mjs'), block('docs/javascript/testing.md', 'startGateway'))
+  const out = await shell(`COUNTERSIGN_TEST_GATEWAY='${clone}' node --test agent.test.mjs`, project)
+  expect(out).toMatch(/^# pass 1$/m)
+})
+
 it('README, Python: the same', { timeout: PATIENCE_MS }, async ({ skip }) => {
   const python = (await interpreters()).at(-1)
   if (python === undefined) return skip('this machine has no supported Python with venv')

@@ -9,9 +9,9 @@ describe('textsIn', () => {
   it('returns every text with its JSON Pointer, including names', () => {
     const value = { k: ['v', 1, { 'a/b~': 'x' }, null] }
     expect([...textsIn(value, 'payload')]).toEqual([
-      { place: 'payload/k', text: 'k' },
+      { place: 'payload/k', text: 'k', alike: false },
       { place: 'payload/k/0', text: 'v' },
-      { place: 'payload/k/2/a~1b~0', text: 'a/b~' },
+      { place: 'payload/k/2/a~1b~0', text: 'a/b~', alike: false },
       { place: 'payload/k/2/a~1b~0', text: 'x' },
     ])
     expect([...textsIn('x', 'payload')]).toEqual([{ place: 'payload', text: 'x' }])

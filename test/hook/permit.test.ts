@@ -8,30 +8,23 @@ import { HookEnded, permit, type PermitParts } from '../../src/hook/permit.ts'
 import { createCallIds } from '@countersign/sdk/runtime'
 import { createGate } from '@countersign/sdk'
 import { openUnfinished } from '../../src/system/unfinished.ts'
+import { agentWorld, ann, bot as agent, world } from '../agent-world.ts'
 import { type Agent, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
 import { until } from '../until.ts'
 
 /* Each run is a hook of its own, before a whole gateway; between them there is the directory and nothing else. */
 
-let world: World
-let agent: Agent
-let ann: Reviewer
 let directory: string
 let session = 0
 let task: string
 
+agentWorld()
 beforeAll(async () => {
-  world = await openWorld()
-  agent = await world.agent()
-  ann = await world.reviewer('ann')
   // polls of the gateway end by its clock
   world.clock.run()
   directory = await mkdtemp(join(tmpdir(), 'countersign-hook-'))
 })
-afterAll(async () => {
-  await world.close()
-  await rm(directory, { recursive: true, force: true })
-})
+afterAll(() => rm(directory, { recursive: true, force: true }))
 beforeEach(() => {
   task = `claude-code:s${++session}`
 })

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type CliRun, runCli } from '../cli/run.ts'
-import { type Agent, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+import { agentWorld, ann, bot as agent, world } from '../agent-world.ts'
 import { until } from '../until.ts'
 import { stopwatch } from '../stopwatch.ts'
 
@@ -19,25 +19,17 @@ import { stopwatch } from '../stopwatch.ts'
 const BIN = fileURLToPath(new URL('../../dist/bin', import.meta.url))
 const MAIN = join(BIN, 'main.js')
 
-let world: World
-let agent: Agent
-let ann: Reviewer
 let directory: string
 let session = ''
 let count = 0
 
+agentWorld()
 beforeAll(async () => {
-  world = await openWorld()
-  agent = await world.agent()
-  ann = await world.reviewer('ann')
   // polls of the gateway end by its clock
   world.clock.run()
   directory = await mkdtemp(join(tmpdir(), 'countersign-hook-'))
 })
-afterAll(async () => {
-  await world.close()
-  await rm(directory, { recursive: true, force: true })
-})
+afterAll(() => rm(directory, { recursive: true, force: true }))
 beforeEach(() => {
   session = `s${++count}`
 })

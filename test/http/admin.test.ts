@@ -1,10 +1,11 @@
 // @store each, in the soak
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { IssuedKey, PoliciesView } from '../../src/contract/admin.ts'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { hashCredential } from '../../src/domain/credential.ts'
 import type { Explanation } from '../../src/policy/evaluate/explanation.ts'
 import { loadBundle } from '../../src/policy/bundle/directory.ts'
+import { fileWorld, world } from '../agent-world.ts'
 import {
   Agent,
   approved,
@@ -14,17 +15,11 @@ import {
   held,
   openWorld,
   Reviewer,
-  type World,
 } from '../gateway-fixture.ts'
 
 /** The admin plane (docs/operations.md), as far as it exists. */
 
-let world: World
-
-beforeAll(async () => {
-  world = await openWorld()
-})
-afterAll(() => world.close())
+fileWorld()
 
 const T = { tool_name: 't' }
 

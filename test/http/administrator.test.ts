@@ -1,12 +1,13 @@
 // @store each, in the soak
 import { request } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { Problem } from '../../src/contract/errors.ts'
 import type { FreezeList } from '../../src/contract/freeze.ts'
 import type { WebhookList, WebhookSecret } from '../../src/contract/webhook.ts'
 import { BUNDLE } from '../bundle.ts'
-import { openWorld, overriding, type Reviewer, type World } from '../gateway-fixture.ts'
+import { fileWorld, world } from '../agent-world.ts'
+import { overriding, type Reviewer } from '../gateway-fixture.ts'
 import { until } from '../until.ts'
 
 /**
@@ -14,29 +15,27 @@ import { until } from '../until.ts'
  * to ten seconds later.
  */
 
-let world: World
 let hook: string
 /** How often the store was asked for a credential, and has answered. */
 let looked = 0
 
 const allowed = { tenant: 'acme', url: 'https://127.0.0.1:8443/' }
 
+fileWorld({
+  config: { webhooksAllow: '127.0.0.1/32:8443' },
+  wrapStore: (store) =>
+    overriding(store, {
+      get: async (...args) => {
+        const record = await store.get(...args)
+        if (['key', 'session'].includes(args[1])) looked += 1
+        return record
+      },
+    }),
+})
 beforeAll(async () => {
-  world = await openWorld({
-    config: { webhooksAllow: '127.0.0.1/32:8443' },
-    wrapStore: (store) =>
-      overriding(store, {
-        get: async (...args) => {
-          const record = await store.get(...args)
-          if (['key', 'session'].includes(args[1])) looked += 1
-          return record
-        },
-      }),
-  })
   hook = (await world.admin<WebhookSecret>('POST', 'webhooks', { body: allowed })).body.id
   await world.admin('POST', `webhooks/${hook}/pause`)
 })
-afterAll(() => world.close())
 
 /** Asks, and sends the body only when the credential was accepted and `meanwhile` has happened. */
 async function ask(

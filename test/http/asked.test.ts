@@ -1,37 +1,23 @@
 // @store each, in the soak
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../src/store/store.ts'
-import {
-  type Agent,
-  held,
-  HOUR,
-  MINUTE,
-  openWorld,
-  overriding,
-  type Reviewer,
-  type World,
-} from '../gateway-fixture.ts'
+import { ann, bot, eachAgentWorld, world } from '../agent-world.ts'
+import { held, HOUR, MINUTE, overriding } from '../gateway-fixture.ts'
 
 /** Whether the agent of a waiting call still asks (docs/review-api.md). */
 
-let world: World
-let bot: Agent
-let ann: Reviewer
 let isDown = false
 
-beforeEach(async () => {
+eachAgentWorld(() => {
   isDown = false
-  world = await openWorld({
+  return {
     wrapStore: (store) =>
       overriding(store, {
         commit: (tenant, commit) =>
           isDown ? Promise.reject(new StoreUnavailable('down')) : store.commit(tenant, commit),
       }),
-  })
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
+  }
 })
-afterEach(() => world.close())
 
 const at = (ms: number): string => new Date(ms).toISOString()
 const stopped = async (): Promise<string[]> =>

@@ -1,34 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { Access, Operation } from '../../src/contract/operation.ts'
 import { OPERATIONS } from '../../src/contract/operations/operations.ts'
 import { composeCredential } from '../../src/domain/credential.ts'
-import {
-  ADMIN_KEY,
-  type Agent,
-  approved,
-  call,
-  held,
-  openWorld,
-  type Reviewer,
-  type World,
-} from '../gateway-fixture.ts'
+import { agentWorld, ann, bot, world } from '../agent-world.ts'
+import { ADMIN_KEY, approved, call, held, openWorld } from '../gateway-fixture.ts'
 import { ENDPOINTS, sampleOf } from '../samples.ts'
 import { exchange } from './socket.ts'
 
 /** Authentication of the three planes (docs/agent-api.md), on every endpoint of the table of operations. */
 
-let world: World
-let bot: Agent
-let ann: Reviewer
 let token: string
 
+agentWorld()
 beforeAll(async () => {
-  world = await openWorld()
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
   token = (await approved(bot, ann)).token
 })
-afterAll(() => world.close())
 
 type Method = Operation['method']
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openWorld, type World } from '../gateway-fixture.ts'
+import { expect, it } from 'vitest'
+import { fileWorld, world } from '../agent-world.ts'
 import { exchange } from './socket.ts'
 
 /** More than the 511 connections that Node lets wait by itself. */
@@ -14,11 +14,7 @@ const BODY = '{"tool_name":"t"}'
 const HAS_ROOM =
   process.platform === 'linux' && Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8')) > AT_ONCE
 
-let world: World
-beforeAll(async () => {
-  world = await openWorld()
-})
-afterAll(() => world.close())
+fileWorld()
 
 it.runIf(HAS_ROOM)(
   'no connection of a burst of hundreds is dropped: a dropped one would wait for seconds',

@@ -1,39 +1,20 @@
 // @store each, in the soak
 import { generateKeyPairSync } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { SETTINGS } from '../../src/settings/settings.ts'
 import type { CheckpointList, VerifierKeys } from '../../src/contract/checkpoint.ts'
 import { openCheckpoint } from '../../src/domain/checkpoint.ts'
 import { verifyEvidence } from '../../src/evidence/verify.ts'
 import { makeCheckpoint } from '../../src/gateway/jobs/checkpoints.ts'
 import { ownSecrets } from '../../src/gateway/jobs/own-secrets.ts'
-import {
-  type Agent,
-  type Answer,
-  call,
-  HASH,
-  HOUR,
-  MINUTE,
-  newTask,
-  openWorld,
-  type Reviewer,
-  type World,
-} from '../gateway-fixture.ts'
+import { agentWorld, ann, bot, world } from '../agent-world.ts'
+import { type Answer, call, HASH, HOUR, MINUTE, newTask, openWorld } from '../gateway-fixture.ts'
 import { until } from '../until.ts'
 import { inPieces } from '../backup/file-of.ts'
 
 /** Signed checkpoints of evidence (docs/evidence.md), end to end. */
 
-let world: World
-let bot: Agent
-let ann: Reviewer
-
-beforeAll(async () => {
-  world = await openWorld({ checkpointEveryMs: 10 })
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
-})
-afterAll(() => world.close())
+agentWorld({ checkpointEveryMs: 10 })
 
 const list = (query = ''): Promise<Answer<CheckpointList>> =>
   world.admin('GET', `checkpoints?tenant=acme${query}`)

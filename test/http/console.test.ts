@@ -1,19 +1,14 @@
 import { readdirSync } from 'node:fs'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { request } from 'node:http'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import Fastify from 'fastify'
 import { BUILT_CONSOLE, consoleRoutes } from '../../src/http/operations/console-assets.ts'
-import { openWorld, type World } from '../gateway-fixture.ts'
+import { fileWorld, world } from '../agent-world.ts'
 
 /** The console's files. Read with node:http: fetch undoes encodings by itself. */
 
-let world: World
-
-beforeAll(async () => {
-  world = await openWorld()
-})
-afterAll(() => world.close())
+fileWorld()
 
 interface Got {
   readonly status: number

@@ -1,34 +1,19 @@
 // @store each
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { BUNDLE } from '../bundle.ts'
-import {
-  type Agent,
-  approved,
-  edited,
-  held,
-  HOUR,
-  MINUTE,
-  openWorld,
-  type Reviewer,
-  type World,
-} from '../gateway-fixture.ts'
+import { ann, bot, eachAgentWorld, world } from '../agent-world.ts'
+import { approved, edited, held, HOUR, MINUTE, type Reviewer } from '../gateway-fixture.ts'
 
 /** An approval counts only while policy asks for no more (docs/decisions/0004). */
 
-let world: World
-let bot: Agent
-let ann: Reviewer
 let ben: Reviewer
 let cat: Reviewer
 
+eachAgentWorld()
 beforeEach(async () => {
-  world = await openWorld()
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
   ben = await world.reviewer('ben')
   cat = await world.reviewer('cat')
 })
-afterEach(() => world.close())
 
 /** From now on, the board decides twice about calls that one of the desk could approve. */
 const raised = (): Promise<void> =>

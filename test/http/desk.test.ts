@@ -1,6 +1,6 @@
 // @store each, in the soak
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 import type { AgentList } from '../../src/contract/agent-list.ts'
 import type { Revealed, TextWarning, ThreadCounts, ThreadView } from '../../src/contract/reviewer.ts'
@@ -8,6 +8,7 @@ import { digestOf } from '../../src/domain/digest.ts'
 import { INDEX } from '../../src/gateway/core/indexes.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { BUNDLE } from '../bundle.ts'
+import { fileWorld, world } from '../agent-world.ts'
 import {
   type Agent,
   type Answer,
@@ -22,7 +23,6 @@ import {
   overriding,
   type Reviewer,
   type SignedIn,
-  type World,
 } from '../gateway-fixture.ts'
 import { until } from '../until.ts'
 
@@ -43,20 +43,18 @@ rules:
 `,
 )
 
-let world: World
 let bot: Agent
 let annSignedIn: SignedIn
 const people: Record<string, Reviewer> = {}
 const by = (name: string): Reviewer => people[name] as Reviewer
 
+fileWorld({ files: LIMITED })
 beforeAll(async () => {
-  world = await openWorld({ files: LIMITED })
   bot = await world.agent()
   for (const name of ['ann', 'ben', 'cat', 'dan', 'eve', 'nil', 'olga'])
     people[name] = await world.reviewer(name)
   annSignedIn = await world.signIn('ann')
 })
-afterAll(() => world.close())
 
 const NO_THREAD = 'thr_00000000000000000000000000'
 const at = (ms = 0): string => new Date(world.clock.now + ms).toISOString()

@@ -2,9 +2,9 @@
 import { displayedDigest } from '../../src/domain/digest.ts'
 import type { ThreadView } from '../../src/contract/reviewer.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { agentWorld, ann, bot, world } from '../agent-world.ts'
 import {
-  type Agent,
   type Answer,
   breakRecord,
   edited,
@@ -12,7 +12,6 @@ import {
   openWorld,
   overriding,
   type Reviewer,
-  type World,
 } from '../gateway-fixture.ts'
 
 /** Levels that ask more of a vote (docs/review-api.md). */
@@ -36,16 +35,7 @@ sensitive: [payload.secret]
 input_schema: { type: object }
 `
 
-let world: World
-let bot: Agent
-let ann: Reviewer
-
-beforeAll(async () => {
-  world = await openWorld({ files: PARTS })
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
-})
-afterAll(() => world.close())
+agentWorld({ files: PARTS })
 
 describe('POST votes, in a level with require_comment', () => {
   it('400 comment_required for a rejection without a comment', async () => {

@@ -1,9 +1,9 @@
 // @store each, in the soak
 import { digestOf } from '../../src/domain/digest.ts'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
+import { agentWorld, ann, bot, world } from '../agent-world.ts'
 import {
-  type Agent,
   approved,
   edited,
   HASH,
@@ -15,27 +15,20 @@ import {
   REVIEWED,
   type Reviewer,
   SECOND,
-  type World,
 } from '../gateway-fixture.ts'
 
 /** POST /api/agent/tasks/{taskID}/events (docs/agent-api.md): evidence and revisions. */
 
-let world: World
-let bot: Agent
-let ann: Reviewer
 let ben: Reviewer
 let cat: Reviewer
 let eve: Reviewer
 
+agentWorld()
 beforeAll(async () => {
-  world = await openWorld()
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
   ben = await world.reviewer('ben')
   cat = await world.reviewer('cat')
   eve = await world.reviewer('eve')
 })
-afterAll(() => world.close())
 
 const PAYLOAD = { request_payload: { amount: 600 } }
 

@@ -1,35 +1,15 @@
 // @store each, in the soak
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { hashCredential } from '../../src/domain/credential.ts'
-import {
-  edited,
-  type Agent,
-  approved,
-  HASH,
-  held,
-  MINUTE,
-  newTask,
-  openWorld,
-  REVIEWED,
-  type Reviewer,
-  type World,
-} from '../gateway-fixture.ts'
+import { agentWorld, ann, bot, world } from '../agent-world.ts'
+import { edited, approved, HASH, held, MINUTE, newTask, openWorld, REVIEWED } from '../gateway-fixture.ts'
 
 /**
  * Evidence (docs/evidence.md) is dense and complete for each verb. It gives a receipt for each answer, and it holds no
  * secrets.
  */
 
-let world: World
-let bot: Agent
-let ann: Reviewer
-
-beforeAll(async () => {
-  world = await openWorld()
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
-})
-afterAll(() => world.close())
+agentWorld()
 
 const types = async (act: () => Promise<unknown>): Promise<string[]> =>
   (await world.evidenceOf(act)).map(({ record }) => record.type)

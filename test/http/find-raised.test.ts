@@ -1,33 +1,23 @@
 import { join } from 'node:path'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { RaisedThreads } from '../../src/contract/admin.ts'
 import { BUNDLE } from '../bundle.ts'
 import { runCli } from '../cli/run.ts'
-import {
-  ADMIN_KEY,
-  type Agent,
-  edited,
-  held,
-  openWorld,
-  type Reviewer,
-  type World,
-  writeBundle,
-} from '../gateway-fixture.ts'
+import { eachWorld, world } from '../agent-world.ts'
+import { ADMIN_KEY, type Agent, edited, held, type Reviewer, writeBundle } from '../gateway-fixture.ts'
 
 /** The waiting calls that another bundle would raise (docs/operations.md). */
 
-let world: World
 let bot: Agent
 let cat: Reviewer
 
+eachWorld()
 beforeEach(async () => {
-  world = await openWorld()
   bot = await world.agent()
   cat = await world.reviewer('cat')
 })
-afterEach(() => world.close())
 
 const RAISED = edited(
   'rules/pay.yaml',

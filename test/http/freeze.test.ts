@@ -1,8 +1,9 @@
-// @store each
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+// @store each, in the soak
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { FreezeList, Frozen } from '../../src/contract/freeze.ts'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { freeze, unfreeze } from '../../src/gateway/admin/freeze.ts'
+import { agentWorld, ann, bot, world } from '../agent-world.ts'
 import {
   type Agent,
   type Answer,
@@ -12,27 +13,19 @@ import {
   held,
   HOUR,
   newTask,
-  openWorld,
   Overtaking,
   type Reviewer,
-  type World,
 } from '../gateway-fixture.ts'
 
 /** Freezing (docs/operations.md): at once, on every instance, and for good. */
 
-let world: World
-let bot: Agent
 let other: Agent
-let ann: Reviewer
 const overtaking = new Overtaking()
 
+agentWorld({ wrapStore: overtaking.wrapStore })
 beforeAll(async () => {
-  world = await openWorld({ wrapStore: overtaking.wrapStore })
-  bot = await world.agent()
   other = await world.agent('other')
-  ann = await world.reviewer('ann')
 })
-afterAll(() => world.close())
 afterEach(async () => {
   overtaking.before = undefined
   const { body } = await world.admin<FreezeList>('GET', 'freezes?tenant=acme')

@@ -1,15 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Agent, held, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+import { describe, expect, it } from 'vitest'
+import { agentWorld, ann, bot, world } from '../agent-world.ts'
+import { held } from '../gateway-fixture.ts'
 
-let world: World
-let bot: Agent
-let ann: Reviewer
-beforeAll(async () => {
-  world = await openWorld()
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
-})
-afterAll(() => world.close())
+agentWorld()
 
 const head = (path: string, key?: string): Promise<Response> =>
   fetch(`${world.url}${path}`, {

@@ -2,22 +2,18 @@
 import { readFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { DRAINING } from '../../src/http/server/shutdown.ts'
 import { composeCredential } from '../../src/domain/credential.ts'
 import { TIMEOUTS } from '../../src/http/server/server.ts'
+import { fileWorld, world } from '../agent-world.ts'
 import { call, held, openWorld, type World } from '../gateway-fixture.ts'
 import { until } from '../until.ts'
 import { stopwatch } from '../stopwatch.ts'
 
 /** Endpoints that need no credential: liveness, readiness, the OpenAPI document. */
 
-let world: World
-
-beforeAll(async () => {
-  world = await openWorld()
-})
-afterAll(() => world.close())
+fileWorld()
 
 describe('GET livez and readyz', () => {
   it('200 without a credential', async () => {

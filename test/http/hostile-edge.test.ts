@@ -1,15 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  type Agent,
-  type Approved,
-  approved,
-  held,
-  openWorld,
-  REVIEWED,
-  type Reviewer,
-  type World,
-} from '../gateway-fixture.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { agentWorld, ann, bot, world } from '../agent-world.ts'
+import { type Approved, approved, held, REVIEWED } from '../gateway-fixture.ts'
 import { exchange } from './socket.ts'
 
 /**
@@ -29,16 +21,7 @@ const FILE = new URL('../data/hostile/hostile-edge.json', import.meta.url)
 const { count, entries } = JSON.parse(readFileSync(FILE, 'utf8')) as { count: number; entries: Entry[] }
 const CATEGORIES = [...new Set(entries.map(({ category }) => category))]
 
-let world: World
-let bot: Agent
-let ann: Reviewer
-
-beforeAll(async () => {
-  world = await openWorld()
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
-})
-afterAll(() => world.close())
+agentWorld()
 
 const records = async (): Promise<number> => (await world.app.deps.store.events('acme', 0, 10_000)).length
 

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { exchange, type Reply } from './socket.ts'
-import { type Agent, approved, held, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+import { agentWorld, ann, bot, world } from '../agent-world.ts'
+import { approved, held } from '../gateway-fixture.ts'
 
 /**
  * Hostile bytes on a TCP socket. They must not crash the gateway, change state, smuggle a second request, or get a
@@ -21,15 +22,10 @@ interface Entry {
 const FILE = new URL('../data/hostile/hostile-http.json', import.meta.url)
 const { entries } = JSON.parse(readFileSync(FILE, 'utf8')) as { entries: Entry[] }
 
-let world: World
-let bot: Agent
-let ann: Reviewer
 let names: Record<string, string>
 
+agentWorld()
 beforeAll(async () => {
-  world = await openWorld()
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
   const revoked = await world.agent('other')
   await world.admin('DELETE', 'agents/acme/other/key')
   const one = await approved(bot, ann)
@@ -41,7 +37,6 @@ beforeAll(async () => {
     APPROVAL_TOKEN: one.token,
   }
 })
-afterAll(() => world.close())
 
 /** Text with its placeholders filled; the longest names first, so that $KEY2 is not $KEY. */
 function filled(text: string, thread: string): string {

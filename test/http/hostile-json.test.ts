@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
-import { type Agent, type Answer, approved, HASH, openWorld, type World } from '../gateway-fixture.ts'
+import { fileWorld, world } from '../agent-world.ts'
+import { type Agent, type Answer, approved, HASH } from '../gateway-fixture.ts'
 
 /**
  * Hostile bodies. They must not crash the gateway, pollute a prototype, let through an action that was not shown, or
@@ -234,14 +235,12 @@ const OURS: readonly Entry[] = [
 
 const ALL = [...entries, ...entriesOf('more-json.json'), ...OURS]
 
-let world: World
 let bot: Agent
 
+fileWorld()
 beforeAll(async () => {
-  world = await openWorld()
   bot = await world.agent()
 })
-afterAll(() => world.close())
 
 const PATHS = { requests: 'tasks/t/requests', validate: 'approvals/validate', events: 'tasks/t/events' }
 

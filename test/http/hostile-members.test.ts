@@ -1,32 +1,22 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  type Agent,
-  type Approved,
-  approved,
-  HASH,
-  type Held,
-  held,
-  openWorld,
-  type World,
-} from '../gateway-fixture.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { fileWorld, world } from '../agent-world.ts'
+import { type Agent, type Approved, approved, HASH, type Held, held } from '../gateway-fixture.ts'
 
 /**
  * Sends every member of every body of the agent API with every kind of wrong value. The gateway refuses it at its
  * place, and changes nothing.
  */
 
-let world: World
 let bot: Agent
 let waiting: Held
 let proof: Approved
 
+fileWorld()
 beforeAll(async () => {
-  world = await openWorld()
   bot = await world.agent()
   waiting = await held(bot)
   proof = await approved(bot, await world.reviewer('ann'))
 })
-afterAll(() => world.close())
 
 const NO_TEXT = [null, 0, true, [], {}, ['x']]
 const NO_LIST = [null, 'x', 0, false, {}, { 0: 'x', length: 1 }, [null], [1], [[]], [{}]]

@@ -1,43 +1,29 @@
 // @store each
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { LegalHoldAdded, LegalHoldList } from '../../src/contract/legal-hold.ts'
 import { LIMITS } from '../../src/contract/limits.ts'
 import type { AgentList } from '../../src/contract/agent-list.ts'
 import type { ThreadList } from '../../src/contract/reviewer.ts'
 import { addLegalHold, removeLegalHold } from '../../src/gateway/admin/legal-hold.ts'
 import { legalHoldsNow } from '../../src/gateway/core/legal-holds.ts'
-import {
-  type Agent,
-  type Answer,
-  elsewhere,
-  held,
-  HOUR,
-  newTask,
-  openWorld,
-  Overtaking,
-  type Reviewer,
-  type World,
-} from '../gateway-fixture.ts'
+import { ann, bot, eachAgentWorld, world } from '../agent-world.ts'
+import { type Agent, type Answer, elsewhere, held, HOUR, newTask, Overtaking } from '../gateway-fixture.ts'
 
 /** Legal holds (docs/data.md): deletion stops for what they name, on every instance, once the answer arrives. */
 
 const REASON = 'case 17-204'
 const DAY = 24 * HOUR
 
-let world: World
-let bot: Agent
 let other: Agent
-let ann: Reviewer
 let overtaking: Overtaking
 
-beforeEach(async () => {
+eachAgentWorld(() => {
   overtaking = new Overtaking()
-  world = await openWorld({ wrapStore: overtaking.wrapStore })
-  bot = await world.agent()
-  other = await world.agent('other')
-  ann = await world.reviewer('ann')
+  return { wrapStore: overtaking.wrapStore }
 })
-afterEach(() => world.close())
+beforeEach(async () => {
+  other = await world.agent('other')
+})
 
 type Scope = Readonly<Record<string, string | undefined>>
 

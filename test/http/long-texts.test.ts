@@ -1,16 +1,8 @@
 // @store each, in the soak
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
-import {
-  type Agent,
-  approved,
-  edited,
-  held,
-  newTask,
-  openWorld,
-  type Reviewer,
-  type World,
-} from '../gateway-fixture.ts'
+import { agentWorld, ann, bot } from '../agent-world.ts'
+import { approved, edited, held, newTask } from '../gateway-fixture.ts'
 
 /**
  * Texts beyond 64 KiB are valid where the contract of the tool names a larger `maxLength`, and nowhere else
@@ -46,17 +38,10 @@ rules:
     when: { payload.content: { contains: DROP } }
 `
 
-let world: World
-let bot: Agent
-let ann: Reviewer
-
-beforeAll(async () => {
+agentWorld(() => {
   const directory = edited('directory.yaml', 'brief, bare, once]', 'brief, bare, once, write]')
-  world = await openWorld({ files: { ...directory, 'tools/write.yaml': WRITE, 'rules/write.yaml': RULES } })
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
+  return { files: { ...directory, 'tools/write.yaml': WRITE, 'rules/write.yaml': RULES } }
 })
-afterAll(() => world.close())
 
 const long = (characters = LIMITS.STRING_BYTES + 1): string => 'x'.repeat(characters)
 const submit = (payload: object, tool_name = 'write') => bot.submit(newTask(), { tool_name, payload })

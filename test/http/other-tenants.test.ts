@@ -1,10 +1,11 @@
 // @store each, in the soak
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { composeCredential } from '../../src/domain/credential.ts'
 import { INDEX } from '../../src/gateway/core/indexes.ts'
 import { encodeCursor } from '../../src/gateway/core/page-cursor.ts'
 import type { Store } from '../../src/store/store.ts'
-import { type Answer, approved, held, openWorld, overriding, type World } from '../gateway-fixture.ts'
+import { fileWorld, world } from '../agent-world.ts'
+import { type Answer, approved, held, overriding } from '../gateway-fixture.ts'
 import { BUNDLE } from '../bundle.ts'
 import { type Endpoint, ENDPOINTS, type Named, resolved, sampleOf, type Schema } from '../samples.ts'
 
@@ -46,7 +47,6 @@ interface Pair {
   readonly nothing: readonly string[]
 }
 
-let world: World
 const calls: string[] = []
 let keys: Record<Endpoint['plane'], string>
 let names: Readonly<Record<string, Pair | 'nothing of a tenant'>>
@@ -69,13 +69,13 @@ const recording = (store: Store): Store => {
   })
 }
 
+fileWorld({
+  wrapStore: recording,
+  config: { webhooksAllow: '127.0.0.1/32:9' },
+  webhooks: { everyMs: 2 ** 31 - 1 },
+  files: { 'directory.yaml': DIRECTORY, 'tools/vault.yaml': OTHER_TOOL, 'rules/vault.yaml': OTHER_RULES },
+})
 beforeAll(async () => {
-  world = await openWorld({
-    wrapStore: recording,
-    config: { webhooksAllow: '127.0.0.1/32:9' },
-    webhooks: { everyMs: 2 ** 31 - 1 },
-    files: { 'directory.yaml': DIRECTORY, 'tools/vault.yaml': OTHER_TOOL, 'rules/vault.yaml': OTHER_RULES },
-  })
   const bot = await world.agent()
   keys = { agent: bot.key, review: (await world.reviewer('ann')).key, admin: '', public: '' }
   keys.admin = keys.review
@@ -124,7 +124,6 @@ beforeAll(async () => {
     ...Object.fromEntries(OF_NO_TENANT.map((name) => [name, 'nothing of a tenant'] as const)),
   }
 })
-afterAll(() => world.close())
 
 /**
  * Numbers, words of the contract, and claims of the caller about itself. A name in neither list fails the test: its

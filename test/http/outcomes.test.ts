@@ -1,18 +1,11 @@
 // @store each
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { OutcomeList, RecordedOutcome } from '../../src/contract/agent.ts'
 import type { UnreportedList } from '../../src/contract/reviewer.ts'
 import { census } from '../../src/gateway/jobs/backlog.ts'
 import { runDue } from '../../src/gateway/jobs/scheduler.ts'
-import {
-  type Agent,
-  type Answer,
-  MINUTE,
-  newTask,
-  openWorld,
-  type Reviewer,
-  type World,
-} from '../gateway-fixture.ts'
+import { fileWorld, world } from '../agent-world.ts'
+import { type Agent, type Answer, MINUTE, newTask, type Reviewer } from '../gateway-fixture.ts'
 
 /** How calls ended (docs/agent-api.md). `World.close` replays all evidence by its laws. */
 
@@ -42,16 +35,14 @@ rules:
 const HASH = 'ab'.repeat(32)
 const OTHER = 'cd'.repeat(32)
 
-let world: World
 let bot: Agent
 let ann: Reviewer
 
+fileWorld({ files: FILES })
 beforeAll(async () => {
-  world = await openWorld({ files: FILES })
   bot = await world.agent('other')
   ann = await world.reviewer('ann')
 })
-afterAll(() => world.close())
 
 const end = (task: string, body: object): Promise<Answer<RecordedOutcome>> =>
   bot.call('POST', `tasks/${task}/outcomes`, { body: { action_hash: HASH, outcome: 'executed', ...body } })

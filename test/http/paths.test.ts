@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ADMIN_KEY, type Agent, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+import { describe, expect, it } from 'vitest'
+import { agentWorld, ann, bot, world } from '../agent-world.ts'
+import { ADMIN_KEY } from '../gateway-fixture.ts'
 import { exchange } from './socket.ts'
 
 /**
@@ -45,15 +46,7 @@ function otherSpellings(path: string): string[] {
   ].filter((one) => one !== path)
 }
 
-let world: World
-let bot: Agent
-let ann: Reviewer
-beforeAll(async () => {
-  world = await openWorld()
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
-})
-afterAll(() => world.close())
+agentWorld()
 
 interface Asked {
   readonly method: string

@@ -1,7 +1,7 @@
 // @store each
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { agentWorld, ann, bot, world } from '../agent-world.ts'
 import {
-  type Agent,
   approved,
   edited,
   HASH,
@@ -12,7 +12,6 @@ import {
   openWorld,
   OTHER_HASH,
   overriding,
-  type Reviewer,
   SECOND,
   type World,
 } from '../gateway-fixture.ts'
@@ -20,16 +19,7 @@ import { until } from '../until.ts'
 
 /** GET /api/agent/decisions (docs/agent-api.md). */
 
-let world: World
-let bot: Agent
-let ann: Reviewer
-
-beforeAll(async () => {
-  world = await openWorld()
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
-})
-afterAll(() => world.close())
+agentWorld()
 
 describe('GET decisions of a thread', () => {
   it('200 pending_review with the reasons, until a reviewer decides', async () => {

@@ -1,9 +1,10 @@
 // @store each
 import { readFileSync } from 'node:fs'
 import { createGate, type NotExecuted } from '@countersign/sdk'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
-import { type Agent, newTask, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+import { agentWorld, ann, bot, world } from '../agent-world.ts'
+import { newTask, openWorld } from '../gateway-fixture.ts'
 
 const starter = (path: string): string =>
   readFileSync(new URL(`../../policies/${path}`, import.meta.url), 'utf8')
@@ -22,16 +23,8 @@ risk: low
 proof: always
 input_schema: { type: object }
 `
-let world: World
-let bot: Agent
-let ann: Reviewer
 
-beforeAll(async () => {
-  world = await openWorld({ files: { 'tools/once.yaml': TOOL, 'rules/once.yaml': RULES } })
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
-})
-afterAll(() => world.close())
+agentWorld({ files: { 'tools/once.yaml': TOOL, 'rules/once.yaml': RULES } })
 
 const CALL = { tool_name: 'once', payload: { n: 1 } }
 

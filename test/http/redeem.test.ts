@@ -1,9 +1,9 @@
 // @store each, in the soak
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { composeCredential } from '../../src/domain/credential.ts'
 import { LIMITS } from '../../src/contract/limits.ts'
+import { agentWorld, ann, bot, world } from '../agent-world.ts'
 import {
-  type Agent,
   approved,
   edited,
   HASH,
@@ -15,23 +15,16 @@ import {
   OTHER_HASH,
   REVIEWED,
   type Reviewer,
-  type World,
 } from '../gateway-fixture.ts'
 
 /** POST /api/agent/approvals/validate (docs/agent-api.md). */
 
-let world: World
-let bot: Agent
-let ann: Reviewer
 let ben: Reviewer
 
+agentWorld()
 beforeAll(async () => {
-  world = await openWorld()
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
   ben = await world.reviewer('ben')
 })
-afterAll(() => world.close())
 
 const INVALID = { valid: false, reason: 'invalid' }
 const USED = { valid: false, reason: 'used' }

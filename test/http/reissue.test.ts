@@ -1,8 +1,9 @@
 // @store each
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Decision } from '../../src/contract/agent.ts'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { BUNDLE } from '../bundle.ts'
+import { fileWorld, world } from '../agent-world.ts'
 import {
   type Agent,
   type Answer,
@@ -11,25 +12,21 @@ import {
   edited,
   held,
   MINUTE,
-  openWorld,
   Overtaking,
   type Reviewer,
-  type World,
 } from '../gateway-fixture.ts'
 
 /** POST /api/agent/threads/{thread_id}/proofs (docs/agent-api.md): a new proof in place of a lost one. */
 
-let world: World
 let bot: Agent
 let ann: Reviewer
 const overtaking = new Overtaking()
 
+fileWorld({ wrapStore: overtaking.wrapStore })
 beforeAll(async () => {
-  world = await openWorld({ wrapStore: overtaking.wrapStore })
   bot = await world.agent()
   ann = await world.reviewer('ann')
 })
-afterAll(() => world.close())
 afterEach(() => {
   overtaking.before = undefined
 })

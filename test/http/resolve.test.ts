@@ -5,18 +5,17 @@ import { LIMITS } from '../../src/contract/limits.ts'
 import { sha256 } from '../../src/domain/digest.ts'
 import { BUNDLE } from '../bundle.ts'
 import { createClient } from '../../packages/sdk/src/client.ts'
+import { fileWorld, world } from '../agent-world.ts'
 import { type Agent, openWorld, type World } from '../gateway-fixture.ts'
 
 /** POST /api/agent/tools/resolve (docs/agent-api.md). */
 
-let world: World
 let bot: Agent
 
+fileWorld()
 beforeAll(async () => {
-  world = await openWorld()
   bot = await world.agent()
 })
-afterAll(() => world.close())
 
 describe('POST tools/resolve', () => {
   it('200 with name, description and input schema of the requested tools', async () => {

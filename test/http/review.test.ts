@@ -1,7 +1,8 @@
 // @store each, in the soak
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { INDEX } from '../../src/gateway/core/indexes.ts'
+import { fileWorld, world } from '../agent-world.ts'
 import {
   type Agent,
   approved,
@@ -15,23 +16,20 @@ import {
   openWorld,
   REVIEWED,
   type Reviewer,
-  type World,
 } from '../gateway-fixture.ts'
 
 /** The review plane (docs/review-api.md). */
 
-let world: World
 let bot: Agent
 const people: Record<string, Reviewer> = {}
 const by = (name: string): Reviewer => people[name] as Reviewer
 
+fileWorld()
 beforeAll(async () => {
-  world = await openWorld()
   bot = await world.agent()
   for (const name of ['ann', 'ben', 'cat', 'dan', 'eve', 'nil', 'olga'])
     people[name] = await world.reviewer(name)
 })
-afterAll(() => world.close())
 
 const NO_THREAD = 'thr_00000000000000000000000000'
 

@@ -1,24 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { RuleFileView } from '../../src/contract/admin.ts'
 import type { BundleTexts } from '../../src/contract/reviewer.ts'
 import { BUNDLE } from '../bundle.ts'
-import { call, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+import { fileWorld, world } from '../agent-world.ts'
+import { call, openWorld, type Reviewer } from '../gateway-fixture.ts'
 
 /** The text of a rule file of the bundle in force. */
 
-let world: World
-
-beforeAll(async () => {
-  world = await openWorld({
-    files: {
-      'directory.yaml': (BUNDLE['directory.yaml'] ?? '').replace(
-        'bot: { owners: [yan] }',
-        'bot: { owners: [yan], tools: [hold] }',
-      ),
-    },
-  })
+fileWorld({
+  files: {
+    'directory.yaml': (BUNDLE['directory.yaml'] ?? '').replace(
+      'bot: { owners: [yan] }',
+      'bot: { owners: [yan], tools: [hold] }',
+    ),
+  },
 })
-afterAll(() => world.close())
 
 const read = (by: Reviewer, path: string) =>
   call<RuleFileView>(`${world.url}/api/admin/policies/rules?path=${encodeURIComponent(path)}`, 'GET', {

@@ -1,13 +1,14 @@
-// @store each
+// @store each, in the soak
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 import type { SignedIn as SignedInBody, SignInOptions } from '../../src/contract/session.ts'
 import { composeCredential, hashCredential } from '../../src/domain/credential.ts'
 import { INDEX } from '../../src/gateway/core/indexes.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { BUNDLE } from '../bundle.ts'
+import { fileWorld, world } from '../agent-world.ts'
 import {
   ADMIN_KEY,
   type Agent,
@@ -33,14 +34,12 @@ import { exchange } from './socket.ts'
 
 /** Signing in to the console: one-time links, sessions, cookies, and how they end (docs/signing-in.md). */
 
-let world: World
 let bot: Agent
 
+fileWorld()
 beforeAll(async () => {
-  world = await openWorld()
   bot = await world.agent()
 })
-afterAll(() => world.close())
 
 const said = (lines: readonly EvidenceLine[]): unknown[] =>
   lines.map(({ record }) => [record.type, record.details?.['reason'] ?? record.details?.['via']])

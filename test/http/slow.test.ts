@@ -1,21 +1,13 @@
 import { connect, type Socket } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
-import { type Agent, newTask, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+import { agentWorld, ann, bot, world } from '../agent-world.ts'
+import { newTask } from '../gateway-fixture.ts'
 import { exchange } from './socket.ts'
 
 /** Clients that hold a connection for nothing. In a file of its own: it takes as long as the gateway is patient. */
 
-let world: World
-let bot: Agent
-let ann: Reviewer
-
-beforeAll(async () => {
-  world = await openWorld()
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
-})
-afterAll(() => world.close())
+agentWorld()
 
 describe('slow clients', () => {
   it('408 or a closed connection for a body and a header that stop half-way, without delaying others', async () => {

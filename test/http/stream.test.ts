@@ -1,7 +1,8 @@
 // @store each
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { StoreUnavailable, type Store, type StoredEvent } from '../../src/store/store.ts'
+import { fileWorld, world } from '../agent-world.ts'
 import {
   type Agent,
   breakRecord,
@@ -16,16 +17,14 @@ import { Listener } from '../stream-listener.ts'
 
 /** GET stream: what happens to threads, as it happens (docs/review-api.md). */
 
-let world: World
 let bot: Agent
 let ann: Awaited<ReturnType<World['reviewer']>>
 
+fileWorld({ streamBeatMs: 20 })
 beforeAll(async () => {
-  world = await openWorld({ streamBeatMs: 20 })
   bot = await world.agent()
   ann = await world.reviewer('ann')
 })
-afterAll(() => world.close())
 
 describe('GET stream', () => {
   it('200 sends hello with the number of the last record, and then each change with the current thread', async () => {

@@ -1,8 +1,8 @@
 // @store each, in the soak
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
+import { agentWorld, ann, bot, world } from '../agent-world.ts'
 import {
-  type Agent,
   edited,
   HASH,
   held,
@@ -12,22 +12,11 @@ import {
   openWorld,
   OTHER_HASH,
   REVIEWED,
-  type Reviewer,
-  type World,
 } from '../gateway-fixture.ts'
 
 /** POST /api/agent/tasks/{taskID}/requests (docs/agent-api.md). */
 
-let world: World
-let bot: Agent
-let ann: Reviewer
-
-beforeAll(async () => {
-  world = await openWorld()
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
-})
-afterAll(() => world.close())
+agentWorld()
 
 const SMALL = { tool_name: 'pay', payload: { amount: 5 } }
 

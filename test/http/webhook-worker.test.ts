@@ -1,10 +1,11 @@
 // @store each, in the soak
 import { createHmac } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import type { WebhookSecret } from '../../src/contract/webhook.ts'
 import { type CommitResult, type Store, StoreIndeterminate, StoreUnavailable } from '../../src/store/store.ts'
-import { type Agent, newTask, openWorld, overriding, SECOND, type World } from '../gateway-fixture.ts'
+import { eachWorld, world } from '../agent-world.ts'
+import { type Agent, newTask, overriding, SECOND } from '../gateway-fixture.ts'
 import { until } from '../until.ts'
 import { type Got, type Receiver, Receivers } from '../webhooks/receiver.ts'
 
@@ -20,7 +21,6 @@ const LEASE_MS = TRY_MS + 5 * SECOND
 const receivers = new Receivers()
 afterAll(() => receivers.dispose())
 
-let world: World
 let bot: Agent
 let receiver: Receiver
 let hook: WebhookSecret
@@ -58,16 +58,18 @@ const watched = (store: Store): Store =>
     },
   })
 
-beforeEach(async () => {
+eachWorld(async () => {
   receiver = await receivers.open()
   instead = undefined
   suspended = undefined
   away = false
-  world = await openWorld({
+  return {
     config: { webhooksAllow: `127.0.0.1/32:${receiver.port}` },
     webhooks: { everyMs: NEVER_MS, deadlineMs: TRY_MS, ca: receivers.ca },
     wrapStore: watched,
-  })
+  }
+})
+beforeEach(async () => {
   bot = await world.agent()
   looks = 0
   const body = { tenant: 'acme', url: receiver.url }
@@ -75,7 +77,6 @@ beforeEach(async () => {
   await ping()
   await until(async () => (await outbox()).length === 0)
 })
-afterEach(() => world.close())
 
 const allow = async (): Promise<number> =>
   (await bot.submit(newTask(), { tool_name: 't', payload: {} })).status

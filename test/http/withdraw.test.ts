@@ -1,34 +1,19 @@
 // @store each, in the soak
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
-import {
-  type Agent,
-  approved,
-  type Approved,
-  held,
-  HOUR,
-  openWorld,
-  Overtaking,
-  type Reviewer,
-  type World,
-} from '../gateway-fixture.ts'
+import { agentWorld, ann, bot, world } from '../agent-world.ts'
+import { type Agent, approved, type Approved, held, HOUR, Overtaking } from '../gateway-fixture.ts'
 import { until } from '../until.ts'
 
 /** Withdrawing a call (docs/agent-api.md): its thread ends, and its approval and proof are void. */
 
-let world: World
-let bot: Agent
 let other: Agent
-let ann: Reviewer
 const overtaking = new Overtaking()
 
+agentWorld({ wrapStore: overtaking.wrapStore })
 beforeAll(async () => {
-  world = await openWorld({ wrapStore: overtaking.wrapStore })
-  bot = await world.agent()
   other = await world.agent('other')
-  ann = await world.reviewer('ann')
 })
-afterAll(() => world.close())
 afterEach(() => {
   overtaking.before = undefined
 })

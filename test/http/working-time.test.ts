@@ -1,15 +1,7 @@
 // @store each, in the soak
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  type Agent,
-  edited,
-  held,
-  HOUR,
-  MINUTE,
-  openWorld,
-  type Reviewer,
-  type World,
-} from '../gateway-fixture.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { agentWorld, ann, bot, world } from '../agent-world.ts'
+import { edited, held, HOUR, MINUTE, type Reviewer } from '../gateway-fixture.ts'
 
 /** Levels whose times count in working hours only (docs/policy-language.md). */
 
@@ -24,19 +16,13 @@ const FRIDAY_EVENING = Date.UTC(2026, 2, 6, 17, 30)
 const MONDAY_MORNING = Date.UTC(2026, 2, 9, 8)
 const WEEKEND = MONDAY_MORNING - FRIDAY_EVENING - 30 * MINUTE
 
-let world: World
-let bot: Agent
-let ann: Reviewer
 let boss: Reviewer
 
+agentWorld({ files: WORKING })
 beforeAll(async () => {
-  world = await openWorld({ files: WORKING })
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
   boss = await world.reviewer('ben')
   world.clock.advance(FRIDAY_EVENING - world.clock.now)
 })
-afterAll(() => world.close())
 
 const at = (iso: string | undefined): number => Date.parse(iso ?? '')
 

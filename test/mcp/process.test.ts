@@ -11,31 +11,23 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTes
 import { MAIN } from '../crash.ts'
 import { LONGEST_LINE_BYTES } from '../../src/mcp/server-process.ts'
 import { runCli } from '../cli/run.ts'
-import { type Agent, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+import { agentWorld, ann, bot as agent, world } from '../agent-world.ts'
 import { until } from '../until.ts'
 import { isAlive } from '../processes.ts'
 
 /** `countersign mcp` between a client and a server of the official SDK, of both eras of the protocol. */
 const SERVER = fileURLToPath(new URL('./ledger-server.mjs', import.meta.url))
 
-let world: World
-let agent: Agent
-let ann: Reviewer
 let directory: string
 let effects: string
 
+agentWorld()
 beforeAll(async () => {
-  world = await openWorld()
-  agent = await world.agent()
-  ann = await world.reviewer('ann')
   // polls of the gateway end by its clock
   world.clock.run()
   directory = await mkdtemp(join(tmpdir(), 'countersign-mcp-'))
 })
-afterAll(async () => {
-  await world.close()
-  await rm(directory, { recursive: true, force: true })
-})
+afterAll(() => rm(directory, { recursive: true, force: true }))
 beforeEach(() => {
   effects = join(directory, 'effects')
   writeFileSync(effects, '')

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createProxy, type Proxy, type ProxyParts } from '../../src/mcp/proxy.ts'
 import { createCallIds } from '@countersign/sdk/runtime'
 import { createGate, type Gate } from '@countersign/sdk'
-import { type Agent, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+import { agentWorld, ann, bot as agent, world } from '../agent-world.ts'
 import { until } from '../until.ts'
 
 /*
@@ -16,22 +16,16 @@ interface Result {
   readonly _meta?: Readonly<Record<string, unknown>>
 }
 
-let world: World
-let agent: Agent
-let ann: Reviewer
 let server: Message[]
 let client: Message[]
 let notes: string[]
 let proxy: Proxy
 
+agentWorld()
 beforeAll(async () => {
-  world = await openWorld()
-  agent = await world.agent()
-  ann = await world.reviewer('ann')
   // polls of the gateway end by its clock
   world.clock.run()
 })
-afterAll(() => world.close())
 beforeEach(() => {
   proxy = start()
 })

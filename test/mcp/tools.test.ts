@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { JsonValue } from '../../src/contract/json.ts'
 import { importMcp } from '../../src/policy/import/mcp.ts'
 import { createProxy, type Proxy, type ProxyParts } from '../../src/mcp/proxy.ts'
 import { createCallIds } from '@countersign/sdk/runtime'
 import { createGate } from '@countersign/sdk'
-import { type Agent, openWorld, type World } from '../gateway-fixture.ts'
+import { fileWorld, world } from '../agent-world.ts'
+import { type Agent } from '../gateway-fixture.ts'
 import { until } from '../until.ts'
 
 /*
@@ -55,7 +56,6 @@ rules:
 `
 const DIRECTORY_EDIT = 'rules/imported.yaml'
 
-let world: World
 let agent: Agent
 let server: Message[]
 let client: Message[]
@@ -66,24 +66,23 @@ function contractsOf(tools: readonly Tool[], prefix = '', name?: string): Record
   return Object.fromEntries((result?.files ?? []).map(({ path, text }) => [path, text]))
 }
 
-beforeAll(async () => {
-  world = await openWorld({
-    files: {
-      [DIRECTORY_EDIT]: RULES,
-      ...contractsOf(LISTED),
-      ...contractsOf([tool('read', READS), tool('hold', DESTROYS)], 'files.', 'files'),
-      'tools/by_hand.yaml': `tool: by_hand
+fileWorld({
+  files: {
+    [DIRECTORY_EDIT]: RULES,
+    ...contractsOf(LISTED),
+    ...contractsOf([tool('read', READS), tool('hold', DESTROYS)], 'files.', 'files'),
+    'tools/by_hand.yaml': `tool: by_hand
 description: Made by hand.
 risk: low
 reversibility: read_only
 input_schema: { type: object, properties: { q: { type: string } } }
 `,
-    },
-  })
+  },
+})
+beforeAll(async () => {
   agent = await world.agent('other')
   world.clock.run()
 })
-afterAll(() => world.close())
 beforeEach(() => {
   ;[server, client, notes] = [[], [], []]
 })

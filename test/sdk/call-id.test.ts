@@ -2,16 +2,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createGate, type Gate, type GateOptions, type NotExecuted, type Code } from '@countersign/sdk'
 import { BUNDLE } from '../bundle.ts'
+import { fileWorld, world } from '../agent-world.ts'
 import { openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
 import { until } from '../until.ts'
 
 /** The wrapper before a whole gateway: calls that continue where they stopped, and calls that others execute. */
-let world: World
 let ann: Reviewer
 let gate: Gate
 
+fileWorld()
 beforeAll(async () => {
-  world = await openWorld()
   ann = await world.reviewer('ann')
   const { key } = await world.agent()
   // the port is another one after each start
@@ -21,7 +21,6 @@ beforeAll(async () => {
   // polls of the gateway end by its clock
   world.clock.run()
 })
-afterAll(() => world.close())
 
 const waiting = async (): Promise<string[]> =>
   (await ann.list({ status: 'pending_review' })).body.threads.map(({ thread_id }) => thread_id)

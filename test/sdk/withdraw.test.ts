@@ -1,22 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { createGate, type GateOptions, type GuardOptions, type Payload } from '@countersign/sdk'
-import { type Agent, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+import { agentWorld, ann, bot as agent, world } from '../agent-world.ts'
 import { until } from '../until.ts'
 
 /* What becomes of a call, before a whole gateway, when its caller gives it up. */
 
-let world: World
-let agent: Agent
-let ann: Reviewer
-
+agentWorld()
 beforeAll(async () => {
-  world = await openWorld()
-  agent = await world.agent()
-  ann = await world.reviewer('ann')
   // polls of the gateway end by its clock
   world.clock.run()
 })
-afterAll(() => world.close())
 
 let count = 0
 function open(options: Partial<GateOptions> = {}) {

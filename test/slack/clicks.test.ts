@@ -19,7 +19,7 @@ afterEach(async () => {
 async function open(onClick?: (click: ChatClick) => Promise<ChatAnswer>): Promise<void> {
   gateway = opened(slack, onClick)
   await slack.until(() => slack.sockets.size === 1)
-  await gateway.app.post(SLACK.channel, call(), signal)
+  await gateway.app.send({ channel: SLACK.channel }, call(), signal)
 }
 const answers = (): string[] => slack.ephemerals.map(({ blocks }) => JSON.stringify(blocks))
 const counted = (results: readonly string[]): Promise<void> =>

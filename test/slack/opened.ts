@@ -43,7 +43,8 @@ export function opened(
       clicks.push(click)
       return onClick(click)
     },
-    observe: ({ result }) => void results.push(result),
+    onAnswer: (result) => void results.push(result),
+    onSent: () => undefined,
     onConnected: (is) => void (connected = is),
     onTrouble: (why) => void troubles.push(why),
   })

@@ -26,7 +26,7 @@ it('speaks through the guard, with TLS, to the address that the guard permits', 
   const webhooksAllow = SETTINGS.webhooksAllow.parse(`127.0.0.1/32:${new URL(slack.url).port}`)
   const gateway = opened(slack, undefined, slackTransport(config({ webhooksAllow }), { ca: read('ca.crt') }))
   await slack.until(() => slack.sockets.size === 1)
-  await gateway.app.post(SLACK.channel, call(), new AbortController().signal)
+  await gateway.app.send({ channel: SLACK.channel }, call(), new AbortController().signal)
   expect(await slack.click().acknowledged).toEqual({})
   await vi.waitFor(() => expect(gateway.results).toEqual(['counted']))
   await gateway.app.close()

@@ -12,7 +12,6 @@ import {
   type RightEdge,
   rootOfEdge,
   TILE_PATH,
-  wholeBundles,
 } from '../../src/tiles/layout.ts'
 
 const leaves = (count: number): string[] => Array.from({ length: count }, (_, i) => sha256(String(i)))
@@ -59,9 +58,6 @@ describe('the layout of C2SP tlog-tiles', () => {
       const all = leaves(size)
       const { edge } = grow(EMPTY_EDGE, all)
       expect(rootOfEdge(edge)).toBe(rootOf(grown(EMPTY_TREE, all)))
-      expect(rootOfEdge(wholeBundles(edge))).toBe(
-        rootOf(grown(EMPTY_TREE, all.slice(0, size - (size % 256)))),
-      )
     },
   )
 

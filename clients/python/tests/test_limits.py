@@ -26,8 +26,8 @@ from countersign_sdk import (
     _flow,
 )
 from countersign_sdk._call import proposal_of  # pyright: ignore[reportPrivateUsage]
+from countersign_sdk._run_sync import drive  # pyright: ignore[reportPrivateUsage]
 from countersign_sdk._steps import Ask, Clock, Effect, Invoke, Pause  # pyright: ignore[reportPrivateUsage]
-from countersign_sdk.client import drive
 from fake import FakeGateway
 
 

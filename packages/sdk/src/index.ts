@@ -1,4 +1,5 @@
 export { actionHash, canonicalJson, frozenCopy, sha256 } from './canonical-json.ts'
+export { continueOn, type ContinueOptions } from './continue-on.ts'
 export { type CallOptions, type Client, createClient, type WithdrawOptions } from './client.ts'
 export * from './errors.ts'
 export { createGate, type Gate, type Guard } from './gate.ts'

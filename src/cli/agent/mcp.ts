@@ -26,12 +26,12 @@ export const MCP = command({
     url: URL_FLAG,
     server: {
       takes: 'NAME',
-      says: 'the server, as in `countersign import mcp`: its contracts judge the calls',
+      says: 'the server, as in `countersign add tool --server`: its contracts judge the calls',
     },
     prefix: {
       takes: 'TEXT',
       default: '',
-      says: 'the prefix of tool names, as in `countersign import mcp`',
+      says: 'the prefix of tool names, as in `countersign add tool --prefix`',
     },
     task: {
       takes: 'ID',

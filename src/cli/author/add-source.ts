@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import { parse } from 'yaml'
 import type { BundleText } from '../../policy/bundle/check.ts'
-import type { ImportedFile, ImportResult } from '../../policy/import/contract.ts'
+import type { ImportedFile, ImportOptions, ImportResult } from '../../policy/import/contract.ts'
 import { importExample } from '../../policy/import/example.ts'
 import { importMcp } from '../../policy/import/mcp.ts'
 import { importOpenApi } from '../../policy/import/openapi.ts'
@@ -29,26 +29,25 @@ export interface ToolDescription {
 export interface SourceOptions {
   readonly example?: string | undefined
   readonly openapi?: string | undefined
+  /** A file with the answer to tools/list. */
+  readonly tools?: string | undefined
   /** MODULE:FUNCTION. */
   readonly python?: string | undefined
-  readonly mcp: boolean
+  readonly server?: string | undefined
   readonly operation?: string | undefined
   /** Starts the MCP server. */
   readonly command: readonly string[]
-  readonly help: string
 }
+
+type Importing = (options: ImportOptions) => ImportResult
 
 /**
  * The contract of `name` from the given source.
  *
- * @throws CliFailure unless exactly one source is given and contains the tool
+ * @throws CliFailure unless the source contains the tool
  */
 export async function describedTool(name: string, options: SourceOptions): Promise<ToolDescription> {
-  const { example, openapi, python, mcp, operation = name, command, help } = options
-  const given = [example !== undefined, openapi !== undefined, python !== undefined, mcp]
-  if (given.filter(Boolean).length !== 1)
-    throw usage('give exactly one of --example, --openapi, --mcp and --python', help)
-  if (mcp !== command.length > 0) throw usage('--mcp takes the command of the server behind --', help)
+  const { example, python, operation = name } = options
   if (example !== undefined) {
     const sample = readExample(example)
     return { ...onlyOne(importExample(name, sample, { prefix: '' }), name), sample }
@@ -59,30 +58,38 @@ export async function describedTool(name: string, options: SourceOptions): Promi
     const { contract, notes } = onlyOne(result, name)
     return { contract, notes, sample: sampleIn(contract), nullable: nullableIn(contract) }
   }
-  const one = { name: operation, as: name }
+  const importing = await toolsOf(options)
+  const { files, notes } = importing({ prefix: '', one: { name: operation, as: name } })
+  const [contract] = files
+  if (contract === undefined) throw absent(operation, importing({ prefix: '' }).files, notes)
+  return { contract, notes, sample: sampleIn(contract) }
+}
+
+/**
+ * Reads a source of many tools: an OpenAPI document, or the list of an MCP server.
+ *
+ * @throws CliFailure unless it is readable
+ */
+export async function toolsOf(options: SourceOptions): Promise<Importing> {
+  const { openapi, tools, server, command } = options
   if (openapi !== undefined) {
     const document = await readDocument(openapi)
     const load = openapi === '-' ? {} : { load: filesBeside(openapi) }
-    const importing = (options: { one?: typeof one }): ImportResult | undefined =>
-      importOpenApi(document, { prefix: '', ...load, ...options })
-    return chosen(operation, importing, `\`${openapi}\` is not an OpenAPI 3 or Swagger 2.0 document`)
+    return (wanted) =>
+      importOpenApi(document, { ...wanted, ...load }) ??
+      isNot(openapi, 'an OpenAPI 3 or Swagger 2.0 document')
   }
-  const tools = await withProgress('Asking the MCP server for its tools', () => listMcpTools(command))
-  const importing = (options: { one?: typeof one }): ImportResult | undefined =>
-    importMcp({ tools } as JsonObject, { prefix: '', ...options })
-  return chosen(operation, importing, 'the MCP server sent no list of tools')
+  const list =
+    tools === undefined
+      ? ({
+          tools: await withProgress('Asking the MCP server for its tools', () => listMcpTools(command)),
+        } as JsonObject)
+      : await readDocument(tools)
+  return (wanted) => importMcp(list, { ...wanted, server }) ?? isNot(tools ?? '--mcp', 'a list of MCP tools')
+}
 
-  function chosen(
-    wanted: string,
-    importing: (options: { one?: typeof one }) => ImportResult | undefined,
-    wrong: string,
-  ): ToolDescription {
-    const result = importing({ one })
-    if (result === undefined) throw usage(wrong)
-    const [file] = result.files
-    if (file === undefined) throw absent(wanted, importing({})?.files ?? [], result.notes)
-    return { contract: file, sample: sampleIn(file), notes: result.notes }
-  }
+function isNot(given: string, what: string): never {
+  throw usage(`\`${given}\` is not ${what}`)
 }
 
 function absent(wanted: string, files: readonly ImportedFile[], notes: readonly ImportNote[]): CliFailure {

@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { SERVER_NAME } from '../../contract/tool-source.ts'
 import type { BundleText } from '../../policy/bundle/check.ts'
 import { prepareBundle } from '../../policy/bundle/load.ts'
 import { readBundle } from '../../policy/bundle/directory.ts'
@@ -12,25 +13,33 @@ import { CliFailure, EXIT, usage } from '../terminal/failure.ts'
 import { parse } from '../terminal/parse.ts'
 import { usageOf } from '../terminal/usage.ts'
 import { onOneLine } from '../terminal/visible-text.ts'
+import { addAll } from './add-all.ts'
 import { permissionTexts } from './add-agent.ts'
 import { printFirstCall } from './add-call.ts'
-import { describedTool, type ToolDescription } from './add-source.ts'
+import { describedTool, type SourceOptions, type ToolDescription, toolsOf } from './add-source.ts'
 import { DEFAULT_POLICIES } from './default-policies.ts'
 import { hasLock, replaceFile } from './fmt.ts'
 import { reportNotes } from './import-report.ts'
 import { writeNew } from './starter.ts'
 
+const USUAL_AGENT = 'my-agent'
+
 export const ADD = command({
   name: 'add',
-  operands: 'tool NAME [-- COMMAND [ARGUMENT ...]]',
+  operands: 'tool [NAME] [-- COMMAND [ARGUMENT ...]]',
   says: `Adds a tool to a policy bundle: a contract with a typed schema, a rule that holds every call for a reviewer, and
-    an agent that may use the tool. Give exactly one of --example, --openapi, --mcp and --python. If the new bundle would
-    not load, it writes no file. While \`countersign dev\` runs in this folder, it also prints a first call in curl,
-    TypeScript and Python.`,
+    an agent that may use the tool. Give exactly one of --example, --openapi, --mcp, --tools and --python. If the new
+    bundle would not load, it writes no file. While \`countersign dev\` runs in this folder, it also prints a first call
+    in curl, TypeScript and Python. With --all or --update, it writes contracts only, for every tool of the source. It
+    counts schema parts that a contract cannot express, and names the place of the first. Exits 4 if it left out a tool.`,
   flags: {
     example: { takes: 'JSON', says: 'one payload of the tool, as JSON or as the name of a file' },
-    openapi: { takes: 'FILE', says: 'an OpenAPI 3 or Swagger 2.0 document, JSON or YAML' },
+    openapi: {
+      takes: 'FILE',
+      says: 'an OpenAPI 3 or Swagger 2.0 document, JSON or YAML (- for standard input)',
+    },
     mcp: { says: 'an MCP server: the command after -- starts it, and it lists its tools' },
+    tools: { takes: 'FILE', says: "an MCP server's answer to tools/list (- for standard input)" },
     python: {
       takes: 'MODULE:FUNCTION',
       says: 'a Python function. Python imports the module in this folder',
@@ -38,24 +47,54 @@ export const ADD = command({
     operation: { takes: 'ID', says: 'the operationId, or the name of the MCP tool (default: NAME)' },
     agent: {
       takes: 'NAME',
-      default: 'my-agent',
-      says: 'the agent, or TENANT/NAME. A new agent is added to directory.yaml',
+      says: `the agent (default: ${USUAL_AGENT}), or TENANT/NAME. A new agent is added to directory.yaml`,
+    },
+    server: { takes: 'NAME', says: 'the name of the MCP server, as in `countersign mcp --server`' },
+    all: { says: 'every tool of the source, under its own name: contracts only' },
+    prefix: { takes: 'TEXT', says: 'with --all: text in front of every tool name' },
+    update: {
+      says: 'as --all: shows how the tools differ from their contracts, and accepts the differences',
     },
     dir: { takes: 'DIR', default: DEFAULT_POLICIES, says: 'the bundle' },
   },
 })
 
-/** `countersign add tool NAME`: a contract, a rule that holds every call, and an agent that may use the tool. */
+/** `countersign add tool`: one tool with its rule and an agent, or the contracts of all tools. */
 export async function add(args: readonly string[]): Promise<void> {
   const { values, operands, program } = parse(ADD, args)
-  const [, name = ''] = operands
+  const [, name] = operands
+  const { dir, prefix = '', update, agent = USUAL_AGENT } = values
+  const source = { ...values, command: program }
+  refuseMixed(name, source)
+  if (name === undefined) return addAll((await toolsOf(source))({ prefix }), { dir, update })
   if (!TOOL_NAME.pattern.test(name)) throw usage(`\`${name}\` is not a tool name: ${TOOL_NAME.hint ?? ''}`)
-  const { dir } = values
   const before = await textsOf(dir)
   refuseKnown(name, before)
-  const described = await describedTool(name, { ...values, command: program, help: usageOf(ADD) })
+  const described = await describedTool(name, source)
   reportNotes(described.notes)
-  await addFiles(dir, before, { name, described, agent: values.agent })
+  await addFiles(dir, before, { name, described, agent })
+}
+
+type Flags = ReturnType<typeof parse<typeof ADD>>['values']
+type Given = Flags & Pick<SourceOptions, 'command'>
+
+/** Refuses two sources, and flags that would have no effect. */
+function refuseMixed(name: string | undefined, given: Given): void {
+  const { example, openapi, mcp, tools, python, server, update } = given
+  const isAll = given.all || update
+  const sources = [example, openapi, mcp || undefined, tools, python].filter((one) => one !== undefined)
+  const others = isAll ? (['example', 'python', 'operation', 'agent'] as const) : (['prefix'] as const)
+  const idle = others.find((flag) => given[flag] !== undefined)
+  const refusals: readonly (readonly [boolean, string])[] = [
+    [sources.length !== 1, 'give exactly one of --example, --openapi, --mcp, --tools and --python'],
+    [mcp !== given.command.length > 0, '--mcp takes the command of the server behind --'],
+    [(name !== undefined) === isAll, 'give NAME, or --all for every tool of the source'],
+    [idle !== undefined, `--${idle} ${isAll ? 'is for one tool' : 'needs --all'}`],
+    [server !== undefined && !mcp && tools === undefined, '--server is for an MCP server'],
+    [!SERVER_NAME.test(server ?? 'mcp'), '--server must be up to 64 letters, digits, `_` and `-`'],
+  ]
+  const [, refusal] = refusals.find(([isRefused]) => isRefused) ?? []
+  if (refusal !== undefined) throw usage(refusal, usageOf(ADD))
 }
 
 async function textsOf(dir: string): Promise<readonly BundleText[]> {

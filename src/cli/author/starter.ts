@@ -51,7 +51,7 @@ tenants:
       admin: { name: First Reviewer, groups: [reviewers], roles: [admin] }
 `,
   },
-  { path: 'tools/README.md', text: 'One contract for each tool; `countersign import` writes them.\n' },
+  { path: 'tools/README.md', text: 'One contract for each tool; `countersign add tool` writes them.\n' },
   { path: 'rules/README.md', text: 'Rule files, with their tests inside.\n' },
 ]
 

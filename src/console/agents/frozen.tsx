@@ -17,7 +17,8 @@ export function Frozen({ freeze, ask }: FrozenProps) {
     <div class="note warn">
       <p>
         <strong>{tool ? `The tool ${tool}` : (agent ?? reviewer ?? 'Everything')} is frozen</strong>,{' '}
-        <Ago at={frozen_at} /> by {by.replace(/^reviewer:/, '')}: <AgentText text={reason} />
+        <Ago at={frozen_at} /> by {by.replace(/^reviewer:/, '').replace(/^admin:.*/, 'the admin key')}:{' '}
+        <AgentText text={reason} />
       </p>
       {isAdmin() && (
         <button

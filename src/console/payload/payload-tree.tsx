@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals'
 import { Part } from '../seen/part.tsx'
 import { payloadPlace } from '../text/because-text.ts'
 import { AgentText } from '../text/agent-text.tsx'
+import { Digits } from '../text/digits.tsx'
 import { more } from '../text/fold.ts'
 import { useHindrance } from '../text/hindrance.ts'
 import { LongText } from '../text/long-text.tsx'
@@ -112,5 +113,9 @@ function Value({ node }: { readonly node: TreeNode }) {
     return (
       <span class="text">{node.text === '' ? <i>empty text</i> : <LongText text={node.text ?? ''} />}</span>
     )
-  return <span class={node.kind}>{node.text}</span>
+  return (
+    <span class={node.kind}>
+      <Digits of={node.text ?? ''} />
+    </span>
+  )
 }

@@ -1,5 +1,6 @@
 import { LongText } from '../text/long-text.tsx'
 import { AgentText } from '../text/agent-text.tsx'
+import { Digits } from '../text/digits.tsx'
 import { type Change, type Path, splitText } from './changes.ts'
 
 const WORDS = { added: 'added', removed: 'removed', changed: 'changed', moved: 'renamed' } as const
@@ -53,17 +54,20 @@ function Values({ change }: { readonly change: Change }) {
     <>
       {(kind === 'changed' || kind === 'removed') && (
         <del>
-          <LongText text={textOf(before)} />
+          <Whole value={before} />
         </del>
       )}
       {kind !== 'removed' && (
         <ins>
-          <LongText text={textOf(after)} />
+          <Whole value={after} />
         </ins>
       )}
     </>
   )
 }
+
+const Whole = ({ value }: { readonly value: unknown }) =>
+  typeof value === 'number' ? <Digits of={textOf(value)} /> : <LongText text={textOf(value)} />
 
 /** Characters to show of an unchanged beginning or end. Further characters are counted. */
 const AROUND = 60

@@ -6,6 +6,7 @@ import { PayloadTree } from '../payload/payload-tree.tsx'
 import type { TreeNode } from '../payload/tree.ts'
 import { usePart } from '../seen/part.tsx'
 import { AgentText } from '../text/agent-text.tsx'
+import { Digits } from '../text/digits.tsx'
 import { PartContext } from '../text/hindrance.ts'
 import { Due } from '../time/countdown.tsx'
 import type { Several, Shown } from './several-state.ts'
@@ -203,7 +204,7 @@ function Content({ node, column, row, view }: ValueProps & { readonly node: Tree
     const written = formattedIn(view.heading, { field, value: node.text ?? '' })
     return (
       <>
-        <b>{written === undefined ? node.text : <AgentText text={written} />}</b>
+        <b>{written === undefined ? <Digits of={node.text ?? ''} /> : <AgentText text={written} />}</b>
         {written !== undefined && <small> {node.text}</small>}
       </>
     )

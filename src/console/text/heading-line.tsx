@@ -1,6 +1,7 @@
 import type { HeadingView } from '../../contract/heading.ts'
 import { AgentText } from './agent-text.tsx'
 import { oneLine } from './because-text.ts'
+import { Digits } from './digits.tsx'
 
 interface HeadingLineProps {
   readonly of: HeadingView
@@ -44,7 +45,7 @@ function Segment({ of }: { readonly of: Segment }) {
       {exact !== undefined && !isCount && (
         <small class="exact">
           {' '}
-          <AgentText text={exact} />
+          {/^-?\d+$/.test(exact) ? <Digits of={exact} /> : <AgentText text={exact} />}
         </small>
       )}
     </>

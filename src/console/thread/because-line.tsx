@@ -3,6 +3,7 @@ import type { Because } from '../../contract/reasons.ts'
 import { formattedIn } from '../../domain/heading.ts'
 import { AgentText } from '../text/agent-text.tsx'
 import { placeName, STATES } from '../text/because-text.ts'
+import { Digits } from '../text/digits.tsx'
 import { Marked } from '../text/marked.tsx'
 
 interface BecauseProps {
@@ -27,7 +28,12 @@ export function BecauseLine({ of, heading }: BecauseProps) {
           {state && <mark>{STATES[state]}</mark>}
           {hidden && <span class="masked">hidden</span>}
           {value !== undefined && <Marked text={formatted ?? String(value)} read={read} />}
-          {formatted !== undefined && <small class="exact"> {String(value)}</small>}
+          {formatted !== undefined && (
+            <small class="exact">
+              {' '}
+              <Digits of={String(value)} />
+            </small>
+          )}
         </span>
       </p>
       {judged !== undefined && judged > 1 && <p class="small quiet">of {judged} entries</p>}

@@ -1,8 +1,13 @@
+import { useSignal } from '@preact/signals'
+import type { ChatList } from '../../contract/chat.ts'
 import type { WebhookList, WebhookView } from '../../contract/webhook.ts'
 import { List } from '../list/list.tsx'
 import { me } from '../session/session.ts'
+import { Field } from '../shell/field.tsx'
 import { AgentText } from '../text/agent-text.tsx'
 import { Ago } from '../time/countdown.tsx'
+import { call, type Refusal } from '../wire/call.ts'
+import { ProblemNote } from '../wire/problem.tsx'
 import { useResource } from '../wire/resource.ts'
 import { useFollowing } from './following.ts'
 
@@ -10,6 +15,7 @@ import { useFollowing } from './following.ts'
 export function Destinations() {
   const tenant = me.value?.tenant ?? ''
   const { body, problem, load } = useResource<WebhookList>(`admin/webhooks?tenant=${tenant}`)
+  const { body: chats } = useResource<ChatList>('review/chats')
   useFollowing(load)
   return (
     <>
@@ -26,13 +32,42 @@ export function Destinations() {
         retry={() => void load()}
         empty={<p class="big">No webhook receives events yet.</p>}
       />
+      {chats?.chat && <ChannelForm chat={chats.chat} tenant={tenant} made={load} />}
       <p class="note">
         Create and delete webhooks and their secrets with the command line or the API:{' '}
-        <code>countersign api create_webhook -f tenant={tenant} -f url=https://YOURS</code>, or{' '}
-        <code>-f format=slack-app -f channel=ID</code> for a chat; <code>rotate_webhook_secret -f id=ID</code>
-        , <code>delete_webhook -f id=ID</code>. A secret is shown once, and never on this page.
+        <code>countersign api create_webhook -f tenant={tenant} -f url=https://YOURS</code>,{' '}
+        <code>rotate_webhook_secret -f id=ID</code>, <code>delete_webhook -f id=ID</code>. A secret is shown
+        once, and never on this page.
       </p>
     </>
+  )
+}
+
+interface ChannelFormProps {
+  readonly chat: string
+  readonly tenant: string
+  readonly made: () => Promise<void>
+}
+
+/** Makes the webhook of a channel. Its secret signs nothing, so the page drops it. */
+function ChannelForm({ chat, tenant, made }: ChannelFormProps) {
+  const channel = useSignal('')
+  const refused = useSignal<Refusal | undefined>(undefined)
+  const make = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    const body = { tenant, format: 'slack-app', channel: channel.value }
+    refused.value = (await call('POST', 'admin/webhooks', { body })).problem
+    if (!refused.value) await made()
+  }
+  return (
+    <form class="since" onSubmit={(event) => void make(event)}>
+      {refused.value && <ProblemNote problem={refused.value} />}
+      <label>
+        Id of a channel of {chat}{' '}
+        <Field type="text" required value={channel.value} set={(value) => (channel.value = value)} />
+      </label>
+      <button>Post held calls there</button>
+    </form>
   )
 }
 

@@ -1,14 +1,12 @@
 import { type Actor, TIMER } from '../../domain/evidence.ts'
 import { accountId, type LinkedAccount, linkOver, type UnlinkReason } from '../../domain/linked-account.ts'
-import type { Standing } from '../../domain/session.ts'
-import { wholeDirectory } from '../../policy/language/snapshot.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { record } from '../core/event-record.ts'
 import { neverPurge, purgeAt, purged } from '../core/expiry-index.ts'
 import { read, remove, unchanged, type Versioned } from '../core/records.ts'
 import type { Plan } from '../core/transact.ts'
-import { unlist } from './sessions.ts'
+import { type Ended, NOTHING, standingOf, unlist } from './sessions.ts'
 
 /** Linked accounts in use, and their end (docs/chat.md). src/gateway/chat/link.ts makes them. */
 
@@ -18,12 +16,6 @@ export type Linked = Versioned<LinkedAccount>
 export const LOOK_AT_LINK_MS = 3_600_000
 
 export const workspaceOf = (reviewer: string, workspace: string): string => `${reviewer}/${workspace}`
-
-/** The reviewer's entry in the whole directory, as at a sign-in. */
-export function standingOf(deps: Deps, tenant: string, reviewer: string): Standing | undefined {
-  const snapshot = deps.policies.current()
-  return snapshot && wholeDirectory(snapshot).tenants.get(tenant)?.reviewers.get(reviewer)
-}
 
 /** The reason why the link is over, or undefined. Without a bundle, the gateway removes no reviewer. */
 export function overAs(deps: Deps, tenant: string, { value }: Linked): ReturnType<typeof linkOver> {
@@ -50,8 +42,6 @@ interface Ending {
   readonly actor: Actor
 }
 
-type Ended = Required<Pick<Plan<void>, 'answer' | 'guards' | 'writes' | 'evidence'>>
-
 /** The part of a plan that ends a link. */
 export function unlinked(deps: Deps, tenant: string, found: Linked, { reason, actor }: Ending): Ended {
   const { link, reviewer, workspace } = found.value
@@ -72,9 +62,7 @@ export function unlinked(deps: Deps, tenant: string, found: Linked, { reason, ac
 /** The part of a plan that ends the link of an account; empty when it has already ended. */
 export async function endLink(deps: Deps, tenant: string, id: string, ending: Ending): Promise<Ended> {
   const found = await read(deps.store, tenant, 'linked', id)
-  return found === undefined
-    ? { answer: undefined, guards: [], writes: [], evidence: [] }
-    : unlinked(deps, tenant, found, ending)
+  return found === undefined ? NOTHING : unlinked(deps, tenant, found, ending)
 }
 
 /** Ends a link that is over. Looks at every other link again later. */

@@ -1,7 +1,14 @@
 import { GatewayError } from '../../contract/errors.ts'
 import { hashCredential, parseCredential } from '../../domain/credential.ts'
 import { type Actor, TIMER } from '../../domain/evidence.ts'
-import { endOf, noteEveryMs, type SessionEnd, sessionOver, type SessionState } from '../../domain/session.ts'
+import {
+  endOf,
+  noteEveryMs,
+  type SessionEnd,
+  sessionOver,
+  type SessionState,
+  type Standing,
+} from '../../domain/session.ts'
 import { wholeDirectory } from '../../policy/language/snapshot.ts'
 import type { Write } from '../../store/store.ts'
 import { type Caller, unauthenticated, type ProofGuard } from '../core/caller.ts'
@@ -104,9 +111,7 @@ async function findSession(deps: Deps, tenant: string, hash: string): Promise<Op
   ])
   if (record === undefined) return undefined
   const { value: session, revision, commitId } = record
-  const snapshot = deps.policies.current()
-  const directory = snapshot && wholeDirectory(snapshot)
-  const standing = directory?.tenants.get(tenant)?.reviewers.get(session.reviewer)
+  const standing = standingOf(deps, tenant, session.reviewer)
   const used = seen?.value.at ?? session.opened_at
   return { tenant, hash, session, revision, commitId, seen: used, standing }
 }
@@ -137,14 +142,30 @@ const STORE_TROUBLE: readonly string[] = ['store_unavailable', 'outcome_unknown'
 
 /** The last use of the console by the reviewer, ms since 1970; undefined without an open session. */
 export async function lastUse(deps: Deps, tenant: string, reviewer: string): Promise<number | undefined> {
-  const entries = await deps.store.range(tenant, INDEX.signIns(reviewer), { limit: MOST_SIGN_INS })
-  const members = entries.map(({ member }) => readPurged(member)).filter(({ type }) => type === 'session')
-  const found = await Promise.all(members.map(({ id }) => findSession(deps, tenant, id)))
+  const ids = await signInsOf(deps, { tenant, id: reviewer }, 'session')
+  const found = await Promise.all(ids.map((id) => findSession(deps, tenant, id)))
   const open = found.filter((one) => one && endOf(one, deps.store.now(), deps.sessions) === undefined)
   return open.reduce<number | undefined>((last, one) => Math.max(last ?? 0, one?.seen ?? 0), undefined)
 }
 
 const MOST_SIGN_INS = 1_000
+
+/** Ids of the reviewer's sessions, or of the linked accounts. */
+export async function signInsOf(
+  deps: Deps,
+  { tenant, id }: Pick<Caller, 'tenant' | 'id'>,
+  type: 'session' | 'linked',
+): Promise<string[]> {
+  const entries = await deps.store.range(tenant, INDEX.signIns(id), { limit: MOST_SIGN_INS })
+  const all = entries.map(({ member }) => readPurged(member))
+  return all.filter((one) => one.type === type).map((one) => one.id)
+}
+
+/** The reviewer's entry in the whole directory, as at a sign-in. */
+export function standingOf(deps: Deps, tenant: string, reviewer: string): Standing | undefined {
+  const snapshot = deps.policies.current()
+  return snapshot && wholeDirectory(snapshot).tenants.get(tenant)?.reviewers.get(reviewer)
+}
 
 /** Ends a session that has expired, or that the directory ended. Reschedules the check of every other session. */
 export async function endWhenOver(deps: Deps, tenant: string, hash: string): Promise<Plan<void>> {
@@ -164,7 +185,7 @@ interface Ending {
   readonly actor: Actor
 }
 
-type Ended = Required<Pick<Plan<void>, 'answer' | 'guards' | 'writes' | 'evidence'>>
+export type Ended = Required<Pick<Plan<void>, 'answer' | 'guards' | 'writes' | 'evidence'>>
 
 function ended(deps: Deps, found: OpenSession, { reason, actor }: Ending): Ended {
   const { tenant, hash, session } = found
@@ -195,7 +216,7 @@ export function unlist(reviewer: string, member: string): Write[] {
   return [INDEX.signIns(reviewer), INDEX.purge].map((index) => ({ op: 'index', index, member }))
 }
 
-const NOTHING: Ended = { answer: undefined, guards: [], writes: [], evidence: [] }
+export const NOTHING: Ended = { answer: undefined, guards: [], writes: [], evidence: [] }
 
 /** The part of a plan that ends the session; empty when the session has already ended. */
 export async function endSession(deps: Deps, tenant: string, hash: string, ending: Ending): Promise<Ended> {

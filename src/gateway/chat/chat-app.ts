@@ -2,10 +2,10 @@ import type { ChatMember, ChatMessage, ChatPlace, ChatSent } from '../../domain/
 
 /** An application of a chat, as the gateway uses it. Every method keeps the chat's limits and pauses. */
 export interface ChatApp {
-  /** Ids of the workspace and the app, once known. A click of another one is refused. */
+  /** Id of the workspace, once known. A click of another one is refused. */
   readonly workspace: string | undefined
-  post(channel: string, message: ChatMessage, signal: AbortSignal): Promise<ChatSent>
-  rewrite(place: ChatPlace, message: ChatMessage, signal: AbortSignal): Promise<ChatSent>
+  /** Posts the message, or rewrites the one at the stamp. */
+  send(place: ChatPlace, message: ChatMessage, signal: AbortSignal): Promise<ChatSent>
   /** @returns undefined when the chat does not know the member. Rejects when the chat does not answer. */
   member(id: string): Promise<ChatMember | undefined>
 }

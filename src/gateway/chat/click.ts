@@ -34,6 +34,7 @@ const REPEATS_MS = 24 * 3_600_000
 export const buttonOf = (id: string, { version }: Pick<PostedMessage, 'version'>): string =>
   `${id}.${version}`
 
+/** A click with the message that its button names. */
 interface Click extends ChatClick {
   readonly tenant: string
   readonly id: string
@@ -41,9 +42,9 @@ interface Click extends ChatClick {
 }
 
 /** The click with the message that its button names; undefined for another button. */
-function clickOn(click: ChatClick): Click | undefined {
-  const [, id = '', tenant = '', version] = BUTTON.exec(click.message) ?? []
-  return version === undefined ? undefined : { ...click, tenant, id, version: Number(version) }
+function clickOn(one: ChatClick): Click | undefined {
+  const [, id = '', tenant = '', version] = BUTTON.exec(one.message) ?? []
+  return version === undefined ? undefined : { ...one, tenant, id, version: Number(version) }
 }
 
 /** The answer to a click, whatever becomes of it. */
@@ -96,8 +97,12 @@ async function answerTo(
   if (before !== undefined) return before
   const account = await linkedAccount(deps, clicked)
   if (account === undefined) return { ...UNKNOWN, link: pageOf(link) }
-  const notOne = await reasonAgainst(app, clicked)
-  if (notOne !== undefined) return refused(notOne, link)
+  // a chat that does not answer keeps every member from voting
+  const member = await app.member(clicked.member).catch(() => 'away' as const)
+  if (member === 'away')
+    return refused('The chat does not say who you are now. Click again, or decide in the console.', link)
+  if (member === undefined) return refused('The chat does not know you.', link)
+  if (member.refused) return refused(`You cannot vote here: you are ${member.refused}.`, link)
   const caller = callerOfLink(clicked.tenant, account)
   const { thread_id } = posted.value
   const { act: decision, comment } = clicked
@@ -110,7 +115,7 @@ async function answerTo(
     vote: { decision, revision, ...(comment === undefined ? {} : { comment }) },
     clicked: (thread) => judged(deps, caller, clicked, thread),
   })
-  return answerOf({ thread_id, account: accountId(clicked), act: decision, revision, at: 0 })
+  return answerOf({ act: decision, revision })
 }
 
 /** The part of a vote that is the click's: read anew for each attempt of its commit. */
@@ -121,19 +126,14 @@ async function judged(deps: Deps, caller: Caller, clicked: Click, thread: Thread
   checkShown(posted.value, clicked, thread)
   await checkLevel(deps, caller, thread)
   const { places, drawn_at: since, revision } = posted.value
-  const at = deps.store.now()
   const envelope = sha256(clicked.envelope)
-  const counted: CountedClick = {
-    thread_id: thread.thread_id,
-    account: accountId(clicked),
-    act,
-    revision,
-    at,
-  }
   return {
     displayed: await displayIn(deps, caller, thread, { places, since }),
     guards: [unchanged('posted', id, posted), unchanged('clicked', envelope, undefined)],
-    writes: [put('clicked', envelope, counted), purgeAt('clicked', envelope, at + REPEATS_MS)],
+    writes: [
+      put('clicked', envelope, { account: accountId(clicked), act, revision }),
+      purgeAt('clicked', envelope, deps.store.now() + REPEATS_MS),
+    ],
   }
 }
 
@@ -150,7 +150,7 @@ const changed = (): GatewayError =>
 /** Refuses a vote in a chat that the level does not have. */
 async function checkLevel(deps: Deps, { tenant, id }: Caller, { risk }: Thread): Promise<void> {
   const chat = deps.policies.current()?.views[risk].chat
-  if (chat === undefined || risk === 'critical')
+  if (chat === undefined)
     throw new GatewayError('sign_in_required', `calls of ${risk} risk are decided in the console`)
   const { signed_in_within_ms: within } = chat
   if (within === undefined) return
@@ -189,18 +189,6 @@ async function linkedAccount(deps: Deps, { tenant, workspace, member }: Click): 
   return found && overAs(deps, tenant, found) === undefined ? found : undefined
 }
 
-/** Why the chat's own record keeps the member from voting. A chat that does not answer keeps every member from it. */
-async function reasonAgainst(app: Pick<ChatApp, 'member'>, clicked: Click): Promise<string | undefined> {
-  const member = await app.member(clicked.member).catch(() => 'away' as const)
-  if (member === 'away')
-    return 'The chat does not say who you are now. Click again, or decide in the console.'
-  if (member === undefined) return 'The chat does not know you.'
-  const isOne = member.mayVote && member.workspace === clicked.workspace
-  return isOne
-    ? undefined
-    : `You cannot vote here: you are ${member.kind ?? 'no full member of this workspace'}.`
-}
-
 /** The same answer as before, for an envelope that was counted. */
 async function countedBefore(deps: Deps, clicked: Click): Promise<ChatAnswer | undefined> {
   const { tenant, envelope } = clicked
@@ -210,7 +198,7 @@ async function countedBefore(deps: Deps, clicked: Click): Promise<ChatAnswer | u
 
 const SAID = { approve: 'approved', reject: 'rejected', request_changes: 'asked for changes to' } as const
 
-const answerOf = ({ act, revision }: CountedClick): ChatAnswer => ({
+const answerOf = ({ act, revision }: Pick<CountedClick, 'act' | 'revision'>): ChatAnswer => ({
   kind: 'counted',
   text: `Your vote counts: you ${SAID[act]} revision ${revision}.`,
 })
@@ -222,11 +210,7 @@ const UNKNOWN: ChatAnswer = {
 /** The page of the console on which an account is linked. */
 const pageOf = (link: string): string => link.replace(/#.*$/s, '#/chats')
 
-const refused = (text: string, link?: string): ChatAnswer => ({
-  kind: 'refused',
-  text,
-  ...(link === undefined ? {} : { link }),
-})
+const refused = (text: string, link?: string): ChatAnswer => ({ kind: 'refused', text, link })
 
 /** Codes after which the vote may have been counted, or may count at another click. */
 const LATER: Readonly<Partial<Record<string, string>>> = {
@@ -236,7 +220,7 @@ const LATER: Readonly<Partial<Record<string, string>>> = {
 }
 
 function refusedBy({ code, message }: GatewayError, link?: string): ChatAnswer {
-  if (code === 'unauthenticated') return { ...UNKNOWN, ...(link === undefined ? {} : { link: pageOf(link) }) }
+  if (code === 'unauthenticated') return { ...UNKNOWN, link: link && pageOf(link) }
   return refused(LATER[code] ?? `Your vote was not counted: ${message}.`, link)
 }
 

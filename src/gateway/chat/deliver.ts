@@ -46,47 +46,30 @@ export async function deliverToChat(
   const { channel } = destination
   if (app?.workspace === undefined || channel === undefined) return { outcome: 'failure', answer: 'no_app' }
   const { thread_id } = record
-  if (thread_id === undefined) return resultOf(await app.post(channel, pingOf(deps, tenant), signal))
+  if (thread_id === undefined) return resultOf(await app.send({ channel }, pingOf(deps, tenant), signal))
+  const place = { tenant, destination, channel, thread_id }
   for (let tries = 0; tries < TRIES; tries++) {
-    const at = { tenant, destination, channel, thread_id }
-    const { answer: begun } = await transact(deps, tenant, () => begin(deps, at))
-    if (begun === 'nothing') return { outcome: 'success', answer: 'nothing' }
-    if (begun === 'busy') return { outcome: 'later', answer: 'posting', wishedMs: POSTING_MS }
-    const result = await send(deps, app, { tenant, begun }, signal)
-    if (result !== 'outdated') return result
+    const { answer: begun } = await transact(deps, tenant, () => begin(deps, place))
+    if ('outcome' in begun) return begun
+    const { id, posted, message } = begun
+    const sent = await app.send(posted, message, signal)
+    if (sent.kind === 'gone') {
+      const plan = { answer: undefined, writes: forgotten(id, posted) }
+      await transact(deps, tenant, () => Promise.resolve(plan))
+      if (posted.stamp !== undefined) return { outcome: 'lost', answer: sent.code }
+    }
+    if (sent.kind !== 'sent') return resultOf(sent)
+    const { answer } = await transact(deps, tenant, () => end(deps, tenant, begun, sent.stamp))
+    if (answer) return resultOf(sent)
   }
   return { outcome: 'later', answer: 'changed' }
 }
 
-/** Posts or rewrites the message. The result is `outdated` when something changed meanwhile. */
-async function send(
-  deps: Deps,
-  app: ChatApp,
-  { tenant, begun }: { readonly tenant: string; readonly begun: Begun },
-  signal: AbortSignal,
-): Promise<AttemptResult | 'outdated'> {
-  const { id, posted, message, isEmpty } = begun
-  const { stamp, channel } = posted
-  const sent =
-    stamp === undefined
-      ? await app.post(channel, message, signal)
-      : await app.rewrite({ channel, stamp }, message, signal)
-  if (sent.kind === 'failed') return resultOf(sent)
-  if (sent.kind === 'gone') {
-    const plan = { answer: undefined, writes: forgotten(id, posted) }
-    await transact(deps, tenant, () => Promise.resolve(plan))
-    return stamp === undefined ? resultOf(sent) : { outcome: 'lost', answer: sent.code }
-  }
-  const placed = { ...posted, stamp: stamp ?? sent.stamp }
-  const { answer } = await transact(deps, tenant, () => end(deps, tenant, { id, placed, isEmpty }))
-  return answer ? resultOf(sent) : 'outdated'
-}
-
 function resultOf(sent: ChatSent): AttemptResult {
   if (sent.kind === 'sent') return { outcome: 'success', answer: 'ok' }
-  if (sent.kind === 'gone') return { outcome: 'gone', answer: sent.code }
-  const { code, retryMs } = sent
-  return { outcome: 'failure', answer: code, ...(retryMs === undefined ? {} : { wishedMs: retryMs }) }
+  const { kind, code, retryMs } = sent
+  const outcome = kind === 'gone' ? kind : 'failure'
+  return { outcome, answer: code, ...(retryMs === undefined ? {} : { wishedMs: retryMs }) }
 }
 
 const pingOf = (deps: Deps, tenant: string): ChatMessage => ({
@@ -98,9 +81,7 @@ const pingOf = (deps: Deps, tenant: string): ChatMessage => ({
   acts: [],
 })
 
-interface Place {
-  readonly tenant: string
-  readonly destination: Destination
+interface Place extends Omit<ChatDelivery, 'record'> {
   readonly channel: string
   readonly thread_id: string
 }
@@ -118,34 +99,31 @@ const messageId = (tenant: string, destination: string, thread_id: string): stri
   `chm_${tenant}_${sha256(`${destination} ${thread_id}`).slice(0, ID_CHARS)}`
 
 /** Draws the message, and records what a click on it will mean. */
-async function begin(deps: Deps, place: Place): Promise<Plan<Begun | 'nothing' | 'busy'>> {
-  const { tenant, destination, channel } = place
+async function begin(deps: Deps, place: Place): Promise<Plan<Begun | AttemptResult>> {
+  const { tenant, destination } = place
   const { thread, shared } = await messageThread(deps, place)
   const thread_id = thread?.value.thread_id ?? place.thread_id
   const id = messageId(tenant, destination.id, thread_id)
   const known = await read(deps.store, tenant, 'posted', id)
-  const guards: Guard[] = [unchanged('posted', id, known), unchanged('thread', thread_id, thread)]
   const before = known?.value
-  if (thread === undefined) return deleted(deps, { id, known, guards })
+  const guards: Guard[] = [unchanged('posted', id, known), unchanged('thread', thread_id, thread)]
   const now = deps.store.now()
-  if (before !== undefined && isPosting(before, now)) return { answer: 'busy' }
-  const isShared = shared || isStillShared(before, thread.value)
-  const told = await tell(deps, thread.value, isShared)
-  if (before === undefined && (told.ended !== undefined || !isWanted(destination.only, thread.value)))
-    return { answer: 'nothing' }
-  const drawn = drawMessage(told)
+  if (isPosting(before, now)) return { answer: { outcome: 'later', answer: 'posting', wishedMs: POSTING_MS } }
+  const drawn = thread
+    ? await drawNow(deps, destination, { thread: thread.value, before, shared })
+    : emptied(deps, before)
+  if (drawn === undefined) return { answer: NOTHING, guards, writes: before ? forgotten(id, before) : [] }
+  const { message, ...meaning } = drawn
   const posted: PostedMessage = {
     destination: destination.id,
     thread_id,
-    tool: thread.value.tool,
-    ...placeOf(before, channel, now),
-    ...meaningOf(thread.value, drawn, before, now),
+    ...placeOf(before, place.channel, now),
+    ...meaning,
+    ...versionOf(meaning, before, now),
     drawing: deps.nextId(),
-    ...(isShared ? { shared: true } : {}),
   }
-  const message = { id: buttonOf(id, posted), ...drawn.message }
   return {
-    answer: { id, posted, message, isEmpty: false },
+    answer: { id, posted, message: { id: buttonOf(id, posted), ...message }, isEmpty: thread === undefined },
     guards,
     writes: [
       put('posted', id, posted),
@@ -154,60 +132,56 @@ async function begin(deps: Deps, place: Place): Promise<Plan<Begun | 'nothing' |
   }
 }
 
-const isStillShared = (before: PostedMessage | undefined, { revision }: Thread): boolean =>
-  before?.shared === true && before.revision === revision
+/** True while another delivery posts the message. */
+const isPosting = (before: PostedMessage | undefined, now: number): boolean =>
+  before !== undefined && before.stamp === undefined && (before.posting_until ?? 0) > now
+
+type DrawnNow = Drawn & Pick<PostedMessage, 'revision' | 'tool' | 'shared'>
+
+/** The message of the thread now; undefined for a thread that needs none. */
+async function drawNow(
+  deps: Deps,
+  { only }: Destination,
+  {
+    thread,
+    before,
+    shared,
+  }: { readonly thread: Thread; readonly before: PostedMessage | undefined; readonly shared: boolean },
+): Promise<DrawnNow | undefined> {
+  const { revision, tool } = thread
+  const isShared = shared || (before?.shared === true && before.revision === revision)
+  const told = await tell(deps, thread, isShared)
+  if (before === undefined && (told.ended !== undefined || !isWanted(only, thread))) return undefined
+  return { ...drawMessage(told), revision, tool, ...(isShared ? { shared: true } : {}) }
+}
+
+/** The message without the data of its deleted thread; undefined when the chat has none. */
+function emptied(deps: Deps, before: PostedMessage | undefined): DrawnNow | undefined {
+  if (before?.stamp === undefined) return undefined
+  const { revision, tool, thread_id } = before
+  return { ...emptyMessage(tool, deps.threadUrl(thread_id)), revision, tool }
+}
 
 /** The place of the message, or the time until which no other delivery posts it. */
-function placeOf(
-  before: PostedMessage | undefined,
-  channel: string,
-  now: number,
-): Pick<PostedMessage, 'channel' | 'stamp' | 'posting_until'> {
+function placeOf(before: PostedMessage | undefined, channel: string, now: number) {
   if (before?.stamp === undefined) return { channel, posting_until: now + POSTING_MS }
   return { channel: before.channel, stamp: before.stamp }
 }
 
 /** The version rises when a click would mean something else. */
-function meaningOf(
-  { revision }: Thread,
-  { places, whole }: Drawn,
+function versionOf(
+  meaning: Pick<PostedMessage, 'revision' | 'whole' | 'places'>,
   before: PostedMessage | undefined,
   now: number,
-): Pick<PostedMessage, 'version' | 'revision' | 'places' | 'whole' | 'drawn_at'> {
-  const same =
-    before?.revision === revision &&
-    before.whole === whole &&
-    JSON.stringify(before.places) === JSON.stringify(places)
-  if (same) return { version: before.version, revision, places, whole, drawn_at: before.drawn_at }
-  return { version: (before?.version ?? 0) + 1, revision, places, whole, drawn_at: now }
+): Pick<PostedMessage, 'version' | 'drawn_at'> {
+  const textOf = ({ revision, whole, places }: typeof meaning): string =>
+    JSON.stringify([revision, whole, places])
+  const isSame = before !== undefined && textOf(before) === textOf(meaning)
+  const { version, drawn_at } = isSame ? before : { version: (before?.version ?? 0) + 1, drawn_at: now }
+  return { version, drawn_at }
 }
 
-/** True while another delivery posts the message. */
-const isPosting = ({ stamp, posting_until = 0 }: PostedMessage, now: number): boolean =>
-  stamp === undefined && posting_until > now
-
-/** The message without the data of its deleted thread. */
-function deleted(
-  deps: Deps,
-  {
-    id,
-    known,
-    guards,
-  }: {
-    readonly id: string
-    readonly known: Versioned<PostedMessage> | undefined
-    readonly guards: readonly Guard[]
-  },
-): Plan<Begun | 'nothing' | 'busy'> {
-  if (known === undefined) return { answer: 'nothing' }
-  if (isPosting(known.value, deps.store.now())) return { answer: 'busy' }
-  if (known.value.stamp === undefined)
-    return { answer: 'nothing', guards, writes: forgotten(id, known.value) }
-  const drawing = deps.nextId()
-  const posted = { ...known.value, drawing, version: known.value.version + 1, whole: false, places: [] }
-  const message = { id: buttonOf(id, posted), ...emptyMessage(posted.tool, deps.threadUrl(posted.thread_id)) }
-  return { answer: { id, posted, message, isEmpty: true }, guards, writes: [put('posted', id, posted)] }
-}
+const NOTHING: AttemptResult = { outcome: 'success', answer: 'nothing' }
 
 /** The thread whose message stands for the thread: of equal calls, the first that waits. */
 async function messageThread(
@@ -222,18 +196,14 @@ async function messageThread(
   return other === undefined ? { thread, shared: false } : { thread: other, shared: true }
 }
 
-function isWanted(only: OnlyCalls | undefined, { risk, tool, requirement }: Thread): boolean {
-  const { groups, risks, tools } = only ?? {}
-  const fits = (names: readonly string[] | undefined, of: readonly string[]): boolean =>
-    names === undefined || of.some((one) => names.includes(one))
-  return (
-    fits(risks, [risk]) &&
-    fits(tools, [tool]) &&
-    fits(
-      groups,
-      requirement.seats.map(({ group }) => group),
-    )
-  )
+function isWanted(only: OnlyCalls = {}, { risk, tool, requirement }: Thread): boolean {
+  const seats = requirement.seats.map(({ group }) => group)
+  const wanted: readonly (readonly [readonly string[] | undefined, readonly string[]])[] = [
+    [only.risks, [risk]],
+    [only.tools, [tool]],
+    [only.groups, seats],
+  ]
+  return wanted.every(([names, of]) => names?.some((one) => of.includes(one)) ?? true)
 }
 
 /** Everything that the message says. */
@@ -292,23 +262,22 @@ const forgotten = (id: string, { thread_id }: PostedMessage): Write[] => [
   { op: 'index', index: INDEX.posted(thread_id), member: id },
 ]
 
-interface Sending {
-  readonly id: string
-  readonly placed: PostedMessage
-  readonly isEmpty: boolean
-}
-
 /** Records the place of the message. False when it must be drawn again, because something changed meanwhile. */
-async function end(deps: Deps, tenant: string, { id, placed, isEmpty }: Sending): Promise<Plan<boolean>> {
+async function end(
+  deps: Deps,
+  tenant: string,
+  { id, posted, isEmpty }: Begun,
+  stamp: string,
+): Promise<Plan<boolean>> {
+  const { posting_until: _, ...placed } = posted
   const [known, thread] = await Promise.all([
     read(deps.store, tenant, 'posted', id),
     read(deps.store, tenant, 'thread', placed.thread_id),
   ])
-  const { posting_until: _, ...stays } = placed
   const guards = [unchanged('posted', id, known)]
   if (known === undefined) return { answer: true }
   if (isEmpty) return { answer: true, guards, writes: forgotten(id, placed) }
   const isSame = known.value.drawing === placed.drawing
-  const stands = { ...(isSame ? stays : known.value), stamp: placed.stamp ?? '' }
+  const stands = { ...(isSame ? placed : known.value), stamp: placed.stamp ?? stamp }
   return { answer: isSame && thread !== undefined, guards, writes: [put('posted', id, stands)] }
 }

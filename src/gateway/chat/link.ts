@@ -7,16 +7,15 @@ import { accountId, CHAT_ID, type LinkedAccount } from '../../domain/linked-acco
 import { SEAL_NONCE_BYTES, seal, unseal } from '../../domain/sealed.ts'
 import { entryDigest } from '../../domain/session.ts'
 import type { Identity } from '../auth/identity-provider.ts'
-import { LOOK_AT_LINK_MS, overAs, standingOf, unlinked, workspaceOf } from '../auth/linked-accounts.ts'
-import { list } from '../auth/sessions.ts'
+import { LOOK_AT_LINK_MS, overAs, unlinked, workspaceOf } from '../auth/linked-accounts.ts'
+import { list, signInsOf, standingOf } from '../auth/sessions.ts'
 import { reviewerGuards } from '../auth/standing.ts'
 import { type Caller, unauthenticated } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime, record } from '../core/event-record.ts'
-import { purged, readPurged } from '../core/expiry-index.ts'
-import { INDEX } from '../core/indexes.ts'
+import { purged } from '../core/expiry-index.ts'
 import { put, read, unchanged } from '../core/records.ts'
-import { isNothing, type Plan, storeCall, transact } from '../core/transact.ts'
+import { type Plan, storeCall, transact } from '../core/transact.ts'
 
 /**
  * Links an account of a chat to the signed-in reviewer (docs/chat.md). The chat's statement about the member is
@@ -44,22 +43,20 @@ export function proposeLink(
   { claims }: Identity,
   { tenant, session }: { readonly tenant: string; readonly session: string },
 ): string {
-  const claim = (name: string): string | undefined => {
+  const claim = (name: string, other = ''): string => {
     const value = claims[name]
-    return typeof value === 'string' ? value : undefined
+    return (typeof value === 'string' ? value : other).slice(0, NAME_CHARS)
   }
-  const workspace = claim('https://slack.com/team_id')
-  const member = claim('https://slack.com/user_id')
-  if (workspace === undefined || member === undefined || !CHAT_ID.test(workspace) || !CHAT_ID.test(member))
+  const [workspace, member] = [claim('https://slack.com/team_id'), claim('https://slack.com/user_id')]
+  if (!CHAT_ID.test(workspace) || !CHAT_ID.test(member))
     throw new SignInError('invalid', 'the chat named no workspace and member')
-  const nameIn = (name: string, other: string): string => (claim(name) ?? other).slice(0, NAME_CHARS)
   const proposal: Proposal = {
     tenant,
     session,
     until: deps.store.now() + LIMITS.LINK_MS,
     workspace,
     member,
-    names: [nameIn('https://slack.com/team_name', workspace), nameIn('name', member)],
+    names: [claim('https://slack.com/team_name', workspace), claim('name', member)],
   }
   return seal(deps.commitmentSecret, PURPOSE, JSON.stringify(proposal), deps.random(SEAL_NONCE_BYTES))
 }
@@ -67,13 +64,8 @@ export function proposeLink(
 /** The two accounts that the proposal would link. @throws GatewayError `not_permitted` */
 export function accountsOf(deps: Deps, caller: Caller, sealed: string): ChatAccounts {
   const { workspace, member, names } = proposalOf(deps, caller, sealed)
-  return {
-    reviewer: caller.id,
-    workspace,
-    member,
-    workspace_name: names[0],
-    member_name: names[1],
-  }
+  const [workspace_name, member_name] = names
+  return { reviewer: caller.id, workspace, member, workspace_name, member_name }
 }
 
 function proposalOf(deps: Deps, caller: Caller, sealed: string): Proposal {
@@ -170,14 +162,11 @@ const viewOf = ({ workspace, member, linked_at, expires_at }: LinkedAccount): Li
 })
 
 /** The linked accounts of the caller. */
-export async function listLinks(deps: Deps, { tenant, id }: Caller): Promise<LinkedChat[]> {
+export async function listLinks(deps: Deps, caller: Caller): Promise<LinkedChat[]> {
+  const { tenant } = caller
   return storeCall(async () => {
-    const entries = await deps.store.range(tenant, INDEX.signIns(id), {
-      limit: 1_000,
-    })
-    const members = entries.map(({ member }) => readPurged(member)).filter(({ type }) => type === 'linked')
-    if (isNothing(members)) return []
-    const found = await Promise.all(members.map((one) => read(deps.store, tenant, 'linked', one.id)))
+    const ids = await signInsOf(deps, caller, 'linked')
+    const found = await Promise.all(ids.map((id) => read(deps.store, tenant, 'linked', id)))
     return found.flatMap((one) => (one && overAs(deps, tenant, one) === undefined ? [viewOf(one.value)] : []))
   })
 }

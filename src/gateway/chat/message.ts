@@ -64,37 +64,29 @@ export function drawMessage(told: Told): Drawn {
   const lines = linesOf(told)
   if (call === undefined || thread.status !== 'pending_review' || !mayShow)
     return { message: { heading, lines, fields: [], link, acts: [] }, places: [], whole: false }
-  const tree = fieldsOf(call)
-  const hindrances = [...hindrancesOf(told, call), ...boundsOf(tree)]
-  if (hindrances.length === 0) {
-    const places = [...new Set([...tree.map(({ place }) => place), ...call.parts])].sort()
-    const acts: ChatAct[] = ['approve', 'request_changes', 'reject']
-    return { message: { heading, lines, fields: tree.map(fieldOf), link, acts }, places, whole: true }
-  }
-  const reasons = reasonFields(call)
-  const acts: ChatAct[] = thread.requirement.interactive === true ? [] : ['request_changes', 'reject']
-  const why = `Not to approve here: ${hindrances.join(', ')}.`
-  return {
-    message: { heading, lines, fields: reasons.map(fieldOf), link, acts, why },
-    places: reasons.map(({ place }) => place),
-    whole: false,
-  }
+  const all = fieldsOf(call)
+  const hindrances = [...hindrancesOf(told, call, all), ...boundsOf(all)]
+  const whole = hindrances.length === 0
+  const shown = whole ? all : reasonFields(call)
+  const places = [...new Set([...shown.map(({ place }) => place), ...(whole ? call.parts : [])])].sort()
+  const others: ChatAct[] = thread.requirement.interactive === true ? [] : ['request_changes', 'reject']
+  const acts: ChatAct[] = whole ? ['approve', ...others] : others
+  const why = whole ? {} : { why: `Not to approve here: ${hindrances.join(', ')}.` }
+  return { message: { heading, lines, fields: shown.map(fieldOf), link, acts, ...why }, places, whole }
 }
 
 /** The message of a thread whose data is gone: what the tool was, and nothing of the call. */
-export function emptyMessage(tool: string, link: string): Omit<ChatMessage, 'id'> {
+export function emptyMessage(tool: string, link: string): Drawn {
   const lines: ChatRun[][] = [[{ text: 'The data of this call was deleted.' }]]
-  return { heading: [{ text: inert(tool), code: true }], lines, fields: [], link, acts: [] }
+  const heading: ChatRun[] = [{ text: inert(tool), code: true }]
+  return { message: { heading, lines, fields: [], link, acts: [] }, places: [], whole: false }
 }
 
 /** The reasons why this message cannot approve, each in a few words. */
-function hindrancesOf({ thread, shared }: Told, call: ToldCall): string[] {
-  const fields = fieldsOf(call).map(({ place }) => place)
-  const isSeen = (part: string): boolean =>
-    part === RAISED || fields.some((place) => part === place || isWithin(part, place))
+function hindrancesOf({ thread, shared }: Told, call: ToldCall, fields: readonly Field[]): string[] {
+  const isSeen = (part: string): boolean => part === RAISED || fields.some(({ place }) => isOf(part, place))
   const texts = JSON.stringify(call.payload)
   return [
-    ...(thread.risk === 'critical' ? ['critical risk'] : []),
     ...(thread.requirement.interactive === true ? ['it needs a sign-in to the console'] : []),
     ...(shared === true ? ['equal calls wait'] : []),
     ...counted(call.hidden, 'hidden value'),
@@ -158,12 +150,9 @@ function textOf(value: JsonValue): string {
   return spelled(Object.is(value, -0) ? '-0' : JSON.stringify(value, null, 2))
 }
 
-function leavesOf(value: JsonValue): number {
-  if (value === null || typeof value !== 'object') return 1
-  return Math.max(
-    1,
-    Object.values(value).reduce((sum: number, one) => sum + leavesOf(one as JsonValue), 0),
-  )
+const leavesOf = (value: JsonValue): number => {
+  const inside = value === null || typeof value !== 'object' ? [] : Object.values(value)
+  return inside.reduce((sum: number, one) => sum + leavesOf(one as JsonValue), 0) || 1
 }
 
 /** Values that decided, for a message that does not hold the whole call. */
@@ -172,7 +161,8 @@ function reasonFields({ because }: ToldCall): Field[] {
     const { field, value, hidden, state } = one
     if (!isOf(field, 'payload')) return []
     const text = hidden === true ? '(hidden)' : (state ?? spelled(String(value)).slice(0, REASON_CHARACTERS))
-    return [{ name: inert(field.replace(/^payload\./, '')), place: field, text, leaves: 1, strong: true }]
+    const name = inert(field.replace(/^payload\./, '')).slice(0, REASON_CHARACTERS)
+    return [{ name, place: field, text, leaves: 1, strong: true }]
   })
 }
 

@@ -19,13 +19,7 @@ export async function unlink(
     const isAccount = CHAT_ID.test(account.workspace) && CHAT_ID.test(account.member)
     const found = isAccount ? await read(deps.store, tenant, 'linked', accountId(account)) : undefined
     if (found?.value.reviewer !== id) throw new GatewayError('not_found', 'no such linked account')
-    const end = unlinked(deps, tenant, found, {
-      reason: 'unlinked',
-      actor: reviewerNamed(id),
-    })
-    return {
-      ...end,
-      guards: [...end.guards, ...(await reviewerGuards(deps, caller))],
-    }
+    const end = unlinked(deps, tenant, found, { reason: 'unlinked', actor: reviewerNamed(id) })
+    return { ...end, guards: [...end.guards, ...(await reviewerGuards(deps, caller))] }
   })
 }

@@ -17,8 +17,8 @@ import { entriesOf, listEntries } from '../thread/thread-indexes.ts'
 
 /** Threads of one commit. */
 const TOGETHER = 10
-/** Threads that one round reads. Some of them may be old and still wait. */
-const PER_ROUND = 200
+/** Threads that one round reads: about a tenth of a core. Some of them may be old and still wait. */
+const PER_ROUND = 40
 /** Pause between two rounds while more threads are due, because decisions come first. */
 const PAUSE_MS = 250
 /** Time until the next look, ms. */

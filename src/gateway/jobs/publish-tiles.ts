@@ -271,7 +271,7 @@ async function* recordsAfter(deps: Deps, tenant: string, after: number): AsyncGe
     // a page ends before the next lost file
     const together = events.filter(({ number }, i) => number === first.number + i)
     at += together.length
-    yield together.map(({ body }) => Buffer.from(body))
+    yield together.map(({ body }) => body)
     page = nextPageSize(page, events, PAGE)
     await pause(PAUSE_MS)
   }

@@ -87,21 +87,18 @@ async function voteOnce(deps: Deps, caller: Caller, ballot: Ballot): Promise<Com
       return { ...raising, answer: 'raised', guards: [...(raising.guards ?? []), keyGuard(caller)] }
     looked = lookedMs(deps, caller, thread.value)
     const counted = approving(deps, snapshot, plan.answer, plan)
-    return { ...withClick(counted, [...guards, { epoch }], clicked), ...inTime }
+    const { guards: more = [], writes = [] } = clicked ?? {}
+    return {
+      ...counted,
+      guards: [...guards, { epoch }, ...more],
+      writes: [...(counted.writes ?? []), ...writes],
+      ...inTime,
+    }
   })
   const { decision } = ballot.vote
   if (committed.answer !== 'raised')
     deps.observe({ kind: 'voted', decision, lookedMs: looked, thread_id: ballot.thread_id })
   return committed
-}
-
-/** The plan of a vote with the record of its click. */
-function withClick(
-  plan: Plan<Thread>,
-  guards: readonly Guard[],
-  { guards: more, writes }: Pick<Clicked, 'guards' | 'writes'> = { guards: [], writes: [] },
-): Plan<Thread> {
-  return { ...plan, guards: [...guards, ...more], writes: [...(plan.writes ?? []), ...writes] }
 }
 
 function checkRevision(thread: Thread, { vote, shown }: Ballot): void {

@@ -185,6 +185,8 @@ export function writeThread(
     ...(due === undefined ? {} : { due_at: due }),
     ...(events.length === 0 ? {} : { sequence: last + events.length }),
   }
+  // a vote that decides nothing yet
+  const isQuiet = events.length === 0 && evidence.some(({ type }) => type === 'vote.cast')
   return {
     thread,
     writes: [
@@ -200,26 +202,11 @@ export function writeThread(
       ...events.map((type, i) =>
         threadNotice(type, thread, { at, sequence: last + i + 1, ...(payload && { payload }) }),
       ),
-      ...quietly(thread, { at, sequence: last, evidence, events }),
+      ...(isQuiet
+        ? [{ ...threadNotice('review.pending', thread, { at, sequence: last }), quiet: true as const }]
+        : []),
     ],
   }
-}
-
-/** The notice of a vote that decides nothing yet. */
-function quietly(
-  thread: Thread,
-  {
-    at,
-    sequence,
-    evidence,
-    events,
-  }: Pick<ThreadChanged, 'at' | 'evidence'> & {
-    readonly sequence: number
-    readonly events: readonly unknown[]
-  },
-): Notice[] {
-  if (events.length > 0 || !evidence.some(({ type }) => type === 'vote.cast')) return []
-  return [{ ...threadNotice('review.pending', thread, { at, sequence }), quiet: true }]
 }
 
 /** The writes for a thread whose next check by the timer has changed, and nothing that evidence contains. */

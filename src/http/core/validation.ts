@@ -25,7 +25,12 @@ export interface Schemas {
   fits<Name extends ComponentName>(name: Name, value: unknown): Components[Name] | undefined
 }
 
-export function loadSchemas(): Schemas {
+let loaded: Schemas | undefined
+
+/** The schemas of this package. A process reads them once, and compiles each when it first needs it. */
+export const packageSchemas = (): Schemas => (loaded ??= loadSchemas())
+
+function loadSchemas(): Schemas {
   const document = readFileSync(DOCUMENT, 'utf8')
   const ajv = new Ajv2020({
     strict: false,

@@ -12,7 +12,7 @@ const SERVER: NamePattern = {
 const DIGEST: NamePattern = {
   what: 'digest',
   pattern: TOOL_DIGEST,
-  hint: 'leave the line as `countersign import mcp` wrote it, or import again with --update',
+  hint: 'leave the line as `countersign add tool` wrote it, or run it again with --update',
 }
 
 interface Entry extends ToolSource {

@@ -117,7 +117,7 @@ export const TOOL_KEYS = specOf<Entry, Around>()('a tool contract', {
   source: key(
     'source',
     SOURCE,
-    'Which tool of which MCP server this is; `countersign import mcp` writes it.',
+    'Which tool of which MCP server this is; `countersign add tool` writes it.',
     noted('source', (one: Entry['source']) => (one ? `${one.server} ${one.name}` : 'none')),
   ),
   input_schema: need('inputSchema', INPUT_SCHEMA, '', SEEN),

@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js'
 import type { DiagnosticCode } from '../report/diagnostics.ts'
-import { MAX_PATTERN_CHARACTERS, MAX_PATTERN_PROGRAM } from '../text/bounds.ts'
+import { MAX_KNOWN_PATTERNS_PROGRAM, MAX_PATTERN_CHARACTERS, MAX_PATTERN_PROGRAM } from '../text/bounds.ts'
 
 /** A regular expression whose search takes time linear in the length of the text. */
 export interface Pattern {
@@ -11,11 +11,30 @@ export type CompiledPattern =
   | { readonly ok: true; readonly pattern: Pattern; /** Instructions. */ readonly size: number }
   | { readonly ok: false; readonly problem: string }
 
+/** Patterns by their source: check, tests and gateway compile the same ones. Emptied before it grows too large. */
+const known = new Map<string, CompiledPattern & { ok: true }>()
+let knownSize = 0
+
 /**
  * Compiles a pattern for unanchored search. Refuses look-around, back-references and counted repetitions that would
  * produce a huge program. Uses RE2, because the built-in RegExp can take exponential time.
  */
 export function compilePattern(source: string): CompiledPattern {
+  const compiled = known.get(source) ?? compileSource(source)
+  if (compiled.ok && !known.has(source)) keep(source, compiled)
+  return compiled
+}
+
+function keep(source: string, compiled: CompiledPattern & { ok: true }): void {
+  if (knownSize + compiled.size > MAX_KNOWN_PATTERNS_PROGRAM) {
+    known.clear()
+    knownSize = 0
+  }
+  known.set(source, compiled)
+  knownSize += compiled.size
+}
+
+function compileSource(source: string): CompiledPattern {
   if (source === '') return refused('an empty pattern matches everything')
   if (source.length > MAX_PATTERN_CHARACTERS)
     return refused(`longer than ${MAX_PATTERN_CHARACTERS} characters`)

@@ -16,8 +16,6 @@ export interface Batch {
   readonly records: Map<string, RecordState>
   readonly members: Map<string, MemberState>
   readonly windows: Map<string, WindowState>
-  /** Indexes with a changed member. */
-  readonly indexes: Set<string>
   readonly events: EventWrite[]
   /** Events whose disclosures are deleted. */
   readonly forgotten: Forgotten[]
@@ -110,11 +108,21 @@ export interface CommitTask {
 
 export function encodeCommit(partition: string, commit: Commit, length: number): CommitTask {
   const bodies: Buffer[] = []
-  for (const write of commit.writes)
-    if (write.op === 'put') bodies.push(Buffer.from(`${commit.commitId}\n${write.body}`))
-  const events = commit.events.map((event) => Buffer.from(`${commit.commitId}\n${event}`))
+  for (const write of commit.writes) if (write.op === 'put') bodies.push(valueOf(commit, write.body))
+  const events = commit.events.map((event) => valueOf(commit, event))
   return { partition, commit, bodies, events, length }
 }
+
+/** `<commit id>\n<body>`. Joined as text, each body would be copied once more. */
+function valueOf({ commitId }: Commit, body: string): Buffer {
+  const head = Buffer.byteLength(commitId)
+  const value = Buffer.allocUnsafe(head + 1 + Buffer.byteLength(body))
+  value.write(commitId)
+  value[head] = LINE_END
+  value.write(body, head + 1)
+  return value
+}
+const LINE_END = 10
 
 export function createBatch(before: StateBefore, time: number): Batch {
   return {
@@ -123,7 +131,6 @@ export function createBatch(before: StateBefore, time: number): Batch {
     records: new Map(),
     members: new Map(),
     windows: new Map(),
-    indexes: new Set(),
     events: [],
     forgotten: [],
     firsts: new Map(),
@@ -150,7 +157,8 @@ export function planClaim(
   index: string,
   claim: Claim,
 ): IndexEntry[] | undefined {
-  if (batch.indexes.has(indexName(partition, index))) return undefined
+  for (const member of batch.members.values())
+    if (member.partition === partition && member.index === index) return undefined
   const due = batch.before.due(partition, index, claim)
   for (const { member } of due) moveMember(batch, [partition, index, member], claim.now + claim.lease)
   if (due.length > 0) batch.partitions.add(partition)
@@ -306,7 +314,6 @@ function moveMember(
   } else {
     known.after = after
   }
-  batch.indexes.add(indexName(partition, index))
 }
 
 function recordState(batch: Batch, partition: string, type: string, id: string): RecordState {
@@ -334,6 +341,6 @@ function nameOf(partition: string, kind: string, id: string): string {
 }
 
 /** Joins two names into one string, unambiguously. */
-export function indexName(partition: string, name: string): string {
+function indexName(partition: string, name: string): string {
   return `${partition.length},${partition}${name}`
 }

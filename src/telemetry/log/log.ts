@@ -75,6 +75,9 @@ function sayDropped(log: Pick<Logger, 'warn'>, output: EventEmitter): void {
   })
 }
 
+/** The log for `logEvidence`, whose lines have no secret. Redaction would copy each member of them. */
+export const unredacted = (log: Logger): Logger => log.child({}, { redact: [] })
+
 /**
  * Logs one line per record. Automatic decisions are logged at `debug`, because there are many. Never logs values that
  * rules read.

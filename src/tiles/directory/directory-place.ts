@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { constants, existsSync } from 'node:fs'
-import { link, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises'
+import { link, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { makeDirectory } from '../../system/make-directory.ts'
 import { MOST_BUNDLE_BYTES } from '../bundle.ts'
@@ -51,7 +51,7 @@ class DirectoryPlace implements Place {
         await this.#prepare(dirname(file))
         return await this.#link(unnamed, file)
       } finally {
-        await rm(unnamed, { force: true })
+        await discard(unnamed)
       }
     })
   }
@@ -67,7 +67,7 @@ class DirectoryPlace implements Place {
         await sync(dirname(file))
         return true
       } finally {
-        await rm(unnamed, { force: true })
+        await discard(unnamed)
       }
     })
   }
@@ -86,7 +86,7 @@ class DirectoryPlace implements Place {
 
   remove(path: string): Promise<void> {
     return this.#do(async () => {
-      await unlink(this.#fileOf(path)).catch(ifMissing(undefined))
+      await discard(this.#fileOf(path))
       // the folder of partial tiles ends with the last of them
       const folder = dirname(this.#fileOf(path))
       await rmdir(folder).then(
@@ -109,7 +109,7 @@ class DirectoryPlace implements Place {
       await writeSynced(path, stored)
     } catch (error) {
       // a full disk would fill further with each attempt
-      await rm(path, { force: true }).catch(() => undefined)
+      await discard(path).catch(() => undefined)
       throw error
     }
     return path
@@ -120,7 +120,7 @@ class DirectoryPlace implements Place {
     await this.#prepare(folder)
     for (const name of await readdir(folder)) {
       const { mtimeMs } = await stat(join(folder, name)).catch(ifMissing({ mtimeMs: Infinity }))
-      if (Date.now() - mtimeMs > ABANDONED_MS) await rm(join(folder, name), { force: true })
+      if (Date.now() - mtimeMs > ABANDONED_MS) await discard(join(folder, name))
     }
   }
 
@@ -188,6 +188,9 @@ async function readRegular(path: string): Promise<Buffer> {
     await file.close()
   }
 }
+
+/** Deletes a file, if it is there. `rm` looks at it twice before. */
+const discard = (path: string): Promise<void> => unlink(path).catch(ifMissing(undefined))
 
 const versionOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 

@@ -1,22 +1,22 @@
 // @store each, in the soak
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { signingKeyOf } from '../../../src/domain/checkpoint.ts'
 import { makeCheckpoint } from '../../../src/gateway/jobs/checkpoints.ts'
 import { exportEvidence } from '../../../src/gateway/admin/export-evidence.ts'
-import { openWorld, overriding, type World } from '../../gateway-fixture.ts'
+import { eachWorld, world } from '../../agent-world.ts'
+import { overriding } from '../../gateway-fixture.ts'
 import { countTurns } from '../../turns.ts'
 
 /** Records may hold whole request bodies, so a reader of many records lets other requests have their turn. */
 
-let world: World
 const turns = countTurns()
 const RECORDS = 200
 /** The number of records. */
 let known = 0
 
-beforeEach(async () => {
+eachWorld(() => {
   known = 0
-  world = await openWorld({
+  return {
     tampered: true,
     wrapStore: (store) =>
       overriding(store, {
@@ -27,9 +27,8 @@ beforeEach(async () => {
           return found
         },
       }),
-  })
+  }
 })
-afterEach(() => world.close())
 
 async function given(body: string): Promise<void> {
   const { deps } = world.app

@@ -1,16 +1,16 @@
 // @store each, in the soak
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { AgentList } from '../../../src/contract/agent-list.ts'
-import { edited, openWorld, overriding, type World } from '../../gateway-fixture.ts'
+import { eachWorld, world } from '../../agent-world.ts'
+import { edited, overriding } from '../../gateway-fixture.ts'
 import { countTurns } from '../../turns.ts'
 
-let world: World
 const turns = countTurns()
 const MANY = 1_000
 
-beforeEach(async () => {
+eachWorld(() => {
   const agents = Array.from({ length: MANY }, (_, i) => `      a${i}: { owners: [olga] }\n`).join('')
-  world = await openWorld({
+  return {
     files: edited(
       'directory.yaml',
       '    agents:\n      bot:      ',
@@ -23,9 +23,8 @@ beforeEach(async () => {
           return store.get(tenant, type, id)
         },
       }),
-  })
+  }
 })
-afterEach(() => world.close())
 
 it('looks for the keys of thousands of agents a few at a time, so that other requests are answered in between', async () => {
   const ann = await world.reviewer('ann')

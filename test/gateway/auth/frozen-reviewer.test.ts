@@ -1,8 +1,9 @@
 // @store each
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { VoteResults } from '../../../src/contract/display.ts'
 import { displayedDigest } from '../../../src/domain/digest.ts'
 import { freeze } from '../../../src/gateway/admin/freeze.ts'
+import { eachWorld, world } from '../../agent-world.ts'
 import {
   type Agent,
   type Answer,
@@ -11,31 +12,29 @@ import {
   edited,
   elsewhere,
   held,
-  openWorld,
   Overtaking,
   type Reviewer,
-  type World,
 } from '../../gateway-fixture.ts'
 
 /** A frozen reviewer (docs/operations.md): refused at once on every instance, and votes that never count again. */
 
-let world: World
 let bot: Agent
 let overtaking: Overtaking
 let ben: Reviewer
 let cat: Reviewer
 
-beforeEach(async () => {
+eachWorld(() => {
   overtaking = new Overtaking()
-  world = await openWorld({
+  return {
     wrapStore: overtaking.wrapStore,
     files: edited('directory.yaml', 'groups: [desk, audit] }', 'groups: [desk, audit], roles: [admin] }'),
-  })
+  }
+})
+beforeEach(async () => {
   bot = await world.agent()
   ben = await world.reviewer('ben')
   cat = await world.reviewer('cat')
 })
-afterEach(() => world.close())
 
 const REASON = { tenant: 'acme', reason: 'a stolen laptop' }
 const act = (what: 'freeze' | 'unfreeze', reviewer: string): Promise<Answer<unknown>> =>

@@ -1,5 +1,5 @@
 // @store each
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { GatewayError } from '../../../src/contract/errors.ts'
 import type { Caller } from '../../../src/gateway/core/caller.ts'
 import { claim, release } from '../../../src/gateway/review/claim.ts'
@@ -15,33 +15,17 @@ import { submit } from '../../../src/gateway/agent/submit.ts'
 import { redeem } from '../../../src/gateway/agent/redeem.ts'
 import { vote } from '../../../src/gateway/review/vote.ts'
 import { BUNDLE } from '../../bundle.ts'
-import {
-  type Agent,
-  approved,
-  elsewhere,
-  held,
-  newTask,
-  openWorld,
-  Overtaking,
-  REVIEWED,
-  type Reviewer,
-  type World,
-} from '../../gateway-fixture.ts'
+import { ann, bot, eachAgentWorld, world } from '../../agent-world.ts'
+import { approved, elsewhere, held, newTask, Overtaking, REVIEWED } from '../../gateway-fixture.ts'
 
 /** A key that another gateway revokes between a verb's reads and its commit (docs/operations.md). */
 
-let world: World
-let bot: Agent
-let ann: Reviewer
 let overtaking: Overtaking
 
-beforeEach(async () => {
+eachAgentWorld(() => {
   overtaking = new Overtaking()
-  world = await openWorld({ wrapStore: overtaking.wrapStore })
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
+  return { wrapStore: overtaking.wrapStore }
 })
-afterEach(() => world.close())
 
 const NO_THREAD = 'thr_00000000000000000000000000'
 

@@ -1,26 +1,13 @@
 // @store each, in the soak
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { IssuedKey } from '../../../src/contract/admin.ts'
 import { faultsIn } from '../../evidence/replayed.ts'
-import {
-  Agent,
-  type Answer,
-  held,
-  MINUTE,
-  newTask,
-  openWorld,
-  Reviewer,
-  SECOND,
-  type World,
-} from '../../gateway-fixture.ts'
+import { eachWorld, world } from '../../agent-world.ts'
+import { Agent, type Answer, held, MINUTE, newTask, Reviewer, SECOND } from '../../gateway-fixture.ts'
 
 /** Two keys of one holder during an overlap. */
 
-let world: World
-beforeEach(async () => {
-  world = await openWorld()
-})
-afterEach(() => world.close())
+eachWorld()
 
 const rotate = (who: string, overlap_ms?: number): Promise<Answer<IssuedKey>> =>
   world.admin('POST', `${who}/key`, overlap_ms === undefined ? {} : { body: { overlap_ms } })

@@ -1,12 +1,13 @@
 // @store each
 import { createHash } from 'node:crypto'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { PoliciesView } from '../../../src/contract/admin.ts'
 import { poll } from '../../../src/gateway/agent/poll.ts'
 import { identify } from '../../../src/gateway/auth/identify.ts'
 import { vote } from '../../../src/gateway/review/vote.ts'
 import { READS_APART_MS } from '../../../src/policy/bundle/watch.ts'
 import { BUNDLE } from '../../bundle.ts'
+import { eachWorld, world } from '../../agent-world.ts'
 import {
   type Agent,
   approved,
@@ -14,34 +15,32 @@ import {
   held,
   HOUR,
   newTask,
-  openWorld,
   type Reviewer,
   until,
-  type World,
   writeBundle,
 } from '../../gateway-fixture.ts'
 
 /** Rights that a directory takes away while its bundle does not load (docs/operations.md). */
 
-let world: World
 let bot: Agent
 let ben: Reviewer
 /** Time of the watch of the bundle, which alone counts the three seconds between two reads. */
 let reads: number
 
-beforeEach(async () => {
+eachWorld(() => {
   reads = 0
-  world = await openWorld({
+  return {
     policyClock: {
       setTimeout,
       clearTimeout: (timer) => clearTimeout(timer as NodeJS.Timeout),
       now: () => reads,
     },
-  })
+  }
+})
+beforeEach(async () => {
   bot = await world.agent()
   ben = await world.reviewer('ben')
 })
-afterEach(() => world.close())
 
 const DIRECTORY = BUNDLE['directory.yaml'] ?? ''
 const BEN = '      ben:  { name: Ben Bay, groups: [desk, board] }\n'

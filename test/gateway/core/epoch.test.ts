@@ -1,25 +1,14 @@
 // @store each, in the soak
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Store } from '../../../src/store/store.ts'
-import {
-  type Agent,
-  approved,
-  edited,
-  held,
-  openWorld,
-  overriding,
-  type Reviewer,
-  type World,
-} from '../../gateway-fixture.ts'
+import { ann, bot, eachAgentWorld, world } from '../../agent-world.ts'
+import { approved, edited, held, overriding } from '../../gateway-fixture.ts'
 
 /**
  * A store that is restored or taken over between the reads of a verb and its commit (S19).
  * The verb may have read records of the earlier epoch that the store has lost.
  */
 
-let world: World
-let bot: Agent
-let ann: Reviewer
 let epoch: string
 /** The next commit finds the store in another epoch than the verb's reads. */
 let isReplaced: boolean
@@ -40,14 +29,11 @@ const wrapStore = (store: Store): Store =>
     },
   })
 
-beforeEach(async () => {
+eachAgentWorld(() => {
   epoch = 'first'
   isReplaced = false
-  world = await openWorld({ wrapStore })
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
+  return { wrapStore }
 })
-afterEach(() => world.close())
 
 describe('a store whose epoch changes at the commit', () => {
   it('a vote is counted in the new epoch, and its approval yields a proof', async () => {

@@ -1,21 +1,21 @@
 // @store each
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { freeze, unfreeze } from '../../../src/gateway/admin/freeze.ts'
 import type { StoredRecord } from '../../../src/store/store.ts'
-import { elsewhere, held, openWorld, overriding, type World } from '../../gateway-fixture.ts'
+import { eachWorld, world } from '../../agent-world.ts'
+import { elsewhere, held, overriding } from '../../gateway-fixture.ts'
 
 /** A tenant may have a thousand freezes with their reasons. Every poll and list reads them afresh. */
 
-let world: World
 /** The number of times that a verb parsed the record. */
 let texts: number
 /** The number of reads of the record. */
 let reads: number
 
-beforeEach(async () => {
+eachWorld(() => {
   texts = 0
   reads = 0
-  world = await openWorld({
+  return {
     wrapStore: (store) =>
       overriding(store, {
         get: async (tenant, type, id) => {
@@ -23,9 +23,8 @@ beforeEach(async () => {
           return type === 'freezes' && record !== undefined ? counting(record) : record
         },
       }),
-  })
+  }
 })
-afterEach(() => world.close())
 
 function counting(record: StoredRecord): StoredRecord {
   reads += 1

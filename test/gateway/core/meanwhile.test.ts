@@ -1,5 +1,5 @@
 // @store each
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { FreezeList } from '../../../src/contract/freeze.ts'
 import { LIMITS } from '../../../src/contract/limits.ts'
 import type { DeliveryList, WebhookList, WebhookSecret } from '../../../src/contract/webhook.ts'
@@ -8,8 +8,8 @@ import { deliveryToMake, recordAttempt } from '../../../src/gateway/webhooks/del
 import type { Deps } from '../../../src/gateway/core/deps.ts'
 import { freeze } from '../../../src/gateway/admin/freeze.ts'
 import { INDEX } from '../../../src/gateway/core/indexes.ts'
+import { ann, bot, eachAgentWorld, world } from '../../agent-world.ts'
 import {
-  type Agent,
   approved,
   call,
   edited,
@@ -21,9 +21,7 @@ import {
   openWorld,
   overriding,
   Overtaking,
-  type Reviewer,
   type SignedIn,
-  type World,
 } from '../../gateway-fixture.ts'
 
 /**
@@ -31,19 +29,13 @@ import {
  * The store keeps their effect, and the verb does not act on values that they replaced.
  */
 
-let world: World
-let bot: Agent
-let ann: Reviewer
 let overtaking: Overtaking
 
-beforeEach(async () => {
+eachAgentWorld(() => {
   overtaking = new Overtaking()
   const config = { webhooksAllow: '127.0.0.1/32:8443' }
-  world = await openWorld({ config, wrapStore: overtaking.wrapStore })
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
+  return { config, wrapStore: overtaking.wrapStore }
 })
-afterEach(() => world.close())
 
 /** The next commit arrives at the store after this moment, though its verb decided before. */
 function lateFor(moment: number): void {

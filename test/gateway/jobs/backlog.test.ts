@@ -1,33 +1,30 @@
 // @store each, in the soak
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { census } from '../../../src/gateway/jobs/backlog.ts'
 import { SYSTEM } from '../../../src/gateway/core/records.ts'
 import { INDEX, TENANTS_INDEX } from '../../../src/gateway/core/indexes.ts'
 import type { Write } from '../../../src/store/store.ts'
-import { held, openWorld, overriding, type World } from '../../gateway-fixture.ts'
+import { eachWorld, world } from '../../agent-world.ts'
+import { held, overriding } from '../../gateway-fixture.ts'
 import { countTurns } from '../../turns.ts'
 
-let world: World
 const turns = countTurns()
 
-beforeEach(async () => {
-  world = await openWorld({
-    // the delivery loop looks at all tenants, too, so it must not run
-    webhooks: { everyMs: 2 ** 31 - 1 },
-    wrapStore: (store) =>
-      overriding(store, {
-        get: (...args) => {
-          turns.count()
-          return store.get(...args)
-        },
-        range: (...args) => {
-          turns.count()
-          return store.range(...args)
-        },
-      }),
-  })
+eachWorld({
+  // the delivery loop looks at all tenants, too, so it must not run
+  webhooks: { everyMs: 2 ** 31 - 1 },
+  wrapStore: (store) =>
+    overriding(store, {
+      get: (...args) => {
+        turns.count()
+        return store.get(...args)
+      },
+      range: (...args) => {
+        turns.count()
+        return store.range(...args)
+      },
+    }),
 })
-afterEach(() => world.close())
 
 it('counts waiting threads a few tenants at a time, so that other requests are answered in between', async () => {
   await held(await world.agent())

@@ -1,12 +1,12 @@
 // @store each
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { LIMITS } from '../../../src/contract/limits.ts'
 import { census } from '../../../src/gateway/jobs/backlog.ts'
 import { INDEX } from '../../../src/gateway/core/indexes.ts'
 import { runDue } from '../../../src/gateway/jobs/scheduler.ts'
 import { StoreUnavailable } from '../../../src/store/store.ts'
+import { ann, bot, eachAgentWorld, world } from '../../agent-world.ts'
 import {
-  type Agent,
   approved,
   breakRecord,
   held,
@@ -17,22 +17,11 @@ import {
   Overtaking,
   overriding,
   REVIEWED,
-  type Reviewer,
-  type World,
 } from '../../gateway-fixture.ts'
 
 /** Changes that time alone brings about (docs/agent-api.md and docs/review-api.md). */
 
-let world: World
-let bot: Agent
-let ann: Reviewer
-
-beforeEach(async () => {
-  world = await openWorld()
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
-})
-afterEach(() => world.close())
+eachAgentWorld()
 
 const LARGE = { payload: { amount: 20_000 } }
 const dueTypes = async (): Promise<string[]> =>

@@ -1,14 +1,14 @@
 // @store each, in the soak
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { freeze } from '../../../src/gateway/admin/freeze.ts'
 import { INDEX } from '../../../src/gateway/core/indexes.ts'
 import { runDue } from '../../../src/gateway/jobs/scheduler.ts'
 import { StoreUnavailable } from '../../../src/store/store.ts'
-import { type Agent, held, MINUTE, openWorld, overriding, type World } from '../../gateway-fixture.ts'
+import { eachWorld, world } from '../../agent-world.ts'
+import { type Agent, held, MINUTE, overriding } from '../../gateway-fixture.ts'
 
 /** Threads that a freeze ends by itself, where the timer watches many other entries. */
 
-let world: World
 let bot: Agent
 let other: Agent
 /** The number of reads of threads. */
@@ -16,10 +16,10 @@ let looks: number
 /** The id of a thread that the store refuses to write. */
 let failing: string | undefined
 
-beforeEach(async () => {
+eachWorld(() => {
   looks = 0
   failing = undefined
-  world = await openWorld({
+  return {
     wrapStore: (store) =>
       overriding(store, {
         commit: async (tenant, commit) => {
@@ -32,11 +32,12 @@ beforeEach(async () => {
           return store.get(tenant, type, id)
         },
       }),
-  })
+  }
+})
+beforeEach(async () => {
   bot = await world.agent()
   other = await world.agent('other')
 })
-afterEach(() => world.close())
 
 /** A number of due entries that a tenant may have, apart from those of the frozen agent. */
 const MANY = 1_200

@@ -1,35 +1,24 @@
 // @store each, in the soak
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { INDEX } from '../../../src/gateway/core/indexes.ts'
 import type { Write } from '../../../src/store/store.ts'
-import {
-  type Agent,
-  held,
-  MINUTE,
-  openWorld,
-  overriding,
-  type Reviewer,
-  type World,
-} from '../../gateway-fixture.ts'
+import { eachWorld, world } from '../../agent-world.ts'
+import { type Agent, held, MINUTE, overriding, type Reviewer } from '../../gateway-fixture.ts'
 import { countTurns } from '../../turns.ts'
 
-let world: World
 const turns = countTurns()
 /** The number of threads that one page looks at. */
 const MANY = 1_000
 
-beforeEach(async () => {
-  world = await openWorld({
-    wrapStore: (store) =>
-      overriding(store, {
-        get: (tenant, type, id) => {
-          if (type === 'thread') turns.count()
-          return store.get(tenant, type, id)
-        },
-      }),
-  })
+eachWorld({
+  wrapStore: (store) =>
+    overriding(store, {
+      get: (tenant, type, id) => {
+        if (type === 'thread') turns.count()
+        return store.get(tenant, type, id)
+      },
+    }),
 })
-afterEach(() => world.close())
 
 it('a page with few matches reads 200 threads at a time, so that other requests are answered in between', async () => {
   const [bot, ann] = [await world.agent(), await world.reviewer('ann')]

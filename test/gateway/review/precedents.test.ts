@@ -1,31 +1,17 @@
 // @store each
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { LastApproved, Precedents } from '../../../src/contract/precedents.ts'
-import {
-  type Agent,
-  approved,
-  held,
-  MINUTE,
-  openWorld,
-  type Reviewer,
-  type SignedIn,
-  type World,
-} from '../../gateway-fixture.ts'
+import { agentWorld, ann, bot, world } from '../../agent-world.ts'
+import { approved, held, MINUTE, type Reviewer, type SignedIn } from '../../gateway-fixture.ts'
 
 /** Earlier calls that a reviewer compares with a call, through indexes, and the votes of a reviewer. */
 
-let world: World
-let bot: Agent
-let ann: Reviewer
 let page: SignedIn
 
+agentWorld()
 beforeAll(async () => {
-  world = await openWorld()
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
   page = await world.signIn('ben')
 })
-afterAll(() => world.close())
 
 const lastOf = async (thread: string, by: Reviewer = ann) =>
   (await by.call<LastApproved>('GET', `threads/${thread}/last-approved`)).body

@@ -1,31 +1,28 @@
 // @store each, in the soak
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { LIMITS } from '../../../src/contract/limits.ts'
-import { held, openWorld, overriding, type World } from '../../gateway-fixture.ts'
+import { eachWorld, world } from '../../agent-world.ts'
+import { held, overriding } from '../../gateway-fixture.ts'
 import { countTurns } from '../../turns.ts'
 
-let world: World
 const turns = countTurns()
 const recordTurns = countTurns()
 const MANY = 100
 
-beforeEach(async () => {
-  world = await openWorld({
-    wrapStore: (store) =>
-      overriding(store, {
-        get: (tenant, type, id) => {
-          if (type === 'revision') turns.count()
-          return store.get(tenant, type, id)
-        },
-        events: (tenant, after, limit) => {
-          // excludes the signer of evidence, which reads many records at once
-          if (limit < MANY) for (let i = 0; i < limit; i++) recordTurns.count()
-          return store.events(tenant, after, limit)
-        },
-      }),
-  })
+eachWorld({
+  wrapStore: (store) =>
+    overriding(store, {
+      get: (tenant, type, id) => {
+        if (type === 'revision') turns.count()
+        return store.get(tenant, type, id)
+      },
+      events: (tenant, after, limit) => {
+        // excludes the signer of evidence, which reads many records at once
+        if (limit < MANY) for (let i = 0; i < limit; i++) recordTurns.count()
+        return store.events(tenant, after, limit)
+      },
+    }),
 })
-afterEach(() => world.close())
 
 it('shows all revisions of a long thread, and reads a few at a time: each may contain a whole request', async () => {
   const [bot, ann] = [await world.agent(), await world.reviewer('ann')]

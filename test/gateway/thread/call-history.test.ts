@@ -1,14 +1,7 @@
 // @store each, in the soak
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import {
-  type Agent,
-  held,
-  HOUR,
-  newTask,
-  openWorld,
-  type Reviewer,
-  type World,
-} from '../../gateway-fixture.ts'
+import { describe, expect, it } from 'vitest'
+import { ann, bot, eachAgentWorld, world } from '../../agent-world.ts'
+import { held, HOUR, newTask } from '../../gateway-fixture.ts'
 
 /**
  * task.tools, task.labels, agent.tools and agent.labels: earlier allowed calls of a task and an agent
@@ -64,16 +57,7 @@ rules:
 `,
 }
 
-let world: World
-let bot: Agent
-let ann: Reviewer
-
-beforeEach(async () => {
-  world = await openWorld({ files })
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
-})
-afterEach(() => world.close())
+eachAgentWorld({ files })
 
 const run = async (tool_name: string, task: string, agent = bot): Promise<string> =>
   (await agent.submit(task, { tool_name })).body.status

@@ -1,33 +1,18 @@
 // @store each, in the soak
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { identify } from '../../../src/gateway/auth/identify.ts'
 import { redeem } from '../../../src/gateway/agent/redeem.ts'
-import {
-  type Agent,
-  approved,
-  edited,
-  elsewhere,
-  held,
-  openWorld,
-  Overtaking,
-  type Reviewer,
-  type World,
-} from '../../gateway-fixture.ts'
+import { ann, bot, eachAgentWorld, world } from '../../agent-world.ts'
+import { approved, edited, elsewhere, held, Overtaking } from '../../gateway-fixture.ts'
 
 /** Approvals that policy or people would no longer give, during concurrent acts (docs/operations.md). */
 
-let world: World
-let bot: Agent
-let ann: Reviewer
 let overtaking: Overtaking
 
-beforeEach(async () => {
+eachAgentWorld(() => {
   overtaking = new Overtaking()
-  world = await openWorld({ wrapStore: overtaking.wrapStore })
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
+  return { wrapStore: overtaking.wrapStore }
 })
-afterEach(() => world.close())
 
 /** Removes ann, who approved, from every group. */
 const annLeaves = (): Promise<void> =>

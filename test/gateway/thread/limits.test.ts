@@ -1,17 +1,14 @@
 // @store each
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { ann, bot, eachAgentWorld, world } from '../../agent-world.ts'
 import {
-  type Agent,
   approved,
   type EvidenceLine,
   held,
   HOUR,
   MINUTE,
   newTask,
-  openWorld,
   Overtaking,
-  type Reviewer,
-  type World,
 } from '../../gateway-fixture.ts'
 
 /** Limits through every verb that charges, guards or takes back (docs/policy-language.md). */
@@ -61,19 +58,13 @@ limits:
 `,
 }
 
-let world: World
-let bot: Agent
-let ann: Reviewer
 let overtaking: Overtaking
 
-beforeEach(async () => {
+eachAgentWorld(() => {
   const bundle = { 'directory.yaml': directory() }
   overtaking = new Overtaking()
-  world = await openWorld({ files: { ...LIMITED, ...bundle }, wrapStore: overtaking.wrapStore })
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
+  return { files: { ...LIMITED, ...bundle }, wrapStore: overtaking.wrapStore }
 })
-afterEach(() => world.close())
 
 function directory(): string {
   return `tenants:

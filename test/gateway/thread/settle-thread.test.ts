@@ -1,6 +1,7 @@
 // @store each, in the soak
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { freeze } from '../../../src/gateway/admin/freeze.ts'
+import { eachWorld, world } from '../../agent-world.ts'
 import {
   type Agent,
   edited,
@@ -8,10 +9,8 @@ import {
   held,
   type Held,
   MINUTE,
-  openWorld,
   Overtaking,
   type Reviewer,
-  type World,
 } from '../../gateway-fixture.ts'
 
 /** Seats that fill without another vote (docs/review-api.md). */
@@ -19,21 +18,21 @@ import {
 const DAN = 'dan:  { name: Dan Day, groups: [audit] }'
 const DAN_OF_THE_BOARD = edited('directory.yaml', DAN, DAN.replace('[audit]', '[audit, board]'))
 
-let world: World
 let bot: Agent
 let overtaking: Overtaking
 let people: Record<'ann' | 'ben' | 'cat' | 'dan', Reviewer>
 
-beforeEach(async () => {
+eachWorld(() => {
   overtaking = new Overtaking()
-  world = await openWorld({ files: DAN_OF_THE_BOARD, wrapStore: overtaking.wrapStore })
+  return { files: DAN_OF_THE_BOARD, wrapStore: overtaking.wrapStore }
+})
+beforeEach(async () => {
   bot = await world.agent()
   const [ann, ben, cat, dan] = await Promise.all(
     ['ann', 'ben', 'cat', 'dan'].map((name) => world.reviewer(name)),
   )
   people = { ann, ben, cat, dan } as typeof people
 })
-afterEach(() => world.close())
 
 /**
  * One of `audit`, one of `leads`; after half an hour `board` may take the seat of `leads`.

@@ -1,40 +1,39 @@
 // @store each, in the soak
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { Redelivered, WebhookSecret } from '../../../src/contract/webhook.ts'
 import { listDeliveries } from '../../../src/gateway/webhooks/deliveries.ts'
 import type { DeliveryRecord } from '../../../src/gateway/core/records.ts'
 import { INDEX } from '../../../src/gateway/core/indexes.ts'
 import { put } from '../../../src/gateway/core/records.ts'
 import { STORE_LIMITS, type Write } from '../../../src/store/store.ts'
-import { openWorld, overriding, type World } from '../../gateway-fixture.ts'
+import { eachWorld, world } from '../../agent-world.ts'
+import { overriding } from '../../gateway-fixture.ts'
 import { countTurns } from '../../turns.ts'
 
 /** Deliveries of large payloads. A receiver with `payload: full` gets each payload whole. */
 
-let world: World
 let hook: string
 const turns = countTurns()
 const name = (i: number): string => `whd_acme_${String(i).padStart(26, '0')}`
 
+eachWorld({
+  config: { webhooksAllow: '127.0.0.1/32:8443' },
+  tampered: true,
+  wrapStore: (store) =>
+    overriding(store, {
+      get: (tenant, type, id) => {
+        if (type === 'delivery') turns.count()
+        return store.get(tenant, type, id)
+      },
+    }),
+})
 beforeEach(async () => {
-  world = await openWorld({
-    config: { webhooksAllow: '127.0.0.1/32:8443' },
-    tampered: true,
-    wrapStore: (store) =>
-      overriding(store, {
-        get: (tenant, type, id) => {
-          if (type === 'delivery') turns.count()
-          return store.get(tenant, type, id)
-        },
-      }),
-  })
   const body = { tenant: 'acme', url: 'https://127.0.0.1:8443/', payload: 'full' }
   const created = await world.admin<WebhookSecret>('POST', 'webhooks', { body })
   hook = created.body.id
   expect((await world.admin('POST', `webhooks/${hook}/pause`)).status).toBe(200)
 })
-afterEach(() => world.close())
 
 async function given(count: number, body: string): Promise<void> {
   const { deps } = world.app

@@ -1,20 +1,12 @@
 // @store each
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { LIMITS } from '../../../src/contract/limits.ts'
 import type { WebhookSecret } from '../../../src/contract/webhook.ts'
 import { INDEX } from '../../../src/gateway/core/indexes.ts'
 import { runDue } from '../../../src/gateway/jobs/scheduler.ts'
 import { StoreUnavailable } from '../../../src/store/store.ts'
-import {
-  edited,
-  type Held,
-  held,
-  MINUTE,
-  newTask,
-  openWorld,
-  overriding,
-  type World,
-} from '../../gateway-fixture.ts'
+import { eachWorld, world } from '../../agent-world.ts'
+import { edited, type Held, held, MINUTE, newTask, overriding } from '../../gateway-fixture.ts'
 import { until } from '../../until.ts'
 
 /** Events that all destinations receive in full: their commits are the largest. */
@@ -25,7 +17,6 @@ const LARGEST = { a: QUOTES, b: QUOTES }
 
 const DUE = 'remind_after: 15m, escalate: { after: 15m, group: board }'
 
-let world: World
 /** The number of large commits under way, and the most so far. */
 let [underWay, most] = [0, 0]
 let failing = false
@@ -35,27 +26,27 @@ let gate = Promise.resolve()
 let order: string[] = []
 const hooks: string[] = []
 
+eachWorld({
+  config: { webhooksAllow: '127.0.0.1/32:8443' },
+  files: edited('routing.yaml', 'expires: 8h', `expires: 8h, ${DUE}`),
+  wrapStore: (store) =>
+    overriding(store, {
+      commit: async (...args) => {
+        const [, { writes }] = args
+        const large = writes.some((write) => write.op === 'put' && write.type === 'delivery')
+        if (!large) return store.commit(...args)
+        if (failing) throw new StoreUnavailable('no space left')
+        underWay += 1
+        most = Math.max(most, underWay)
+        order.push(
+          ...writes.flatMap((write) => (write.op === 'put' && write.type === 'thread' ? [write.id] : [])),
+        )
+        await gate
+        return store.commit(...args).finally(() => (underWay -= 1))
+      },
+    }),
+})
 beforeEach(async () => {
-  world = await openWorld({
-    config: { webhooksAllow: '127.0.0.1/32:8443' },
-    files: edited('routing.yaml', 'expires: 8h', `expires: 8h, ${DUE}`),
-    wrapStore: (store) =>
-      overriding(store, {
-        commit: async (...args) => {
-          const [, { writes }] = args
-          const large = writes.some((write) => write.op === 'put' && write.type === 'delivery')
-          if (!large) return store.commit(...args)
-          if (failing) throw new StoreUnavailable('no space left')
-          underWay += 1
-          most = Math.max(most, underWay)
-          order.push(
-            ...writes.flatMap((write) => (write.op === 'put' && write.type === 'thread' ? [write.id] : [])),
-          )
-          await gate
-          return store.commit(...args).finally(() => (underWay -= 1))
-        },
-      }),
-  })
   most = 0
   gate = Promise.resolve()
   const body = { tenant: 'acme', url: 'https://127.0.0.1:8443/', payload: 'full' }
@@ -66,7 +57,6 @@ beforeEach(async () => {
     hooks.push(id)
   }
 })
-afterEach(() => world.close())
 
 /** Makes large commits wait until the caller opens the gate. */
 function closeGate(): () => void {

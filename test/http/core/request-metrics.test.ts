@@ -1,28 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { METRICS, mostSeries } from '../../../src/metrics/table.ts'
-import {
-  type Agent,
-  held,
-  newTask,
-  openWorld,
-  type Reviewer,
-  SECOND,
-  type World,
-} from '../../gateway-fixture.ts'
+import { agentWorld, ann, bot, world } from '../../agent-world.ts'
+import { held, newTask, SECOND } from '../../gateway-fixture.ts'
 import { until } from '../../until.ts'
 
-let world: World
-let bot: Agent
-let ann: Reviewer
-
-beforeAll(async () => {
-  world = await openWorld()
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
-})
-afterAll(() => world.close())
+agentWorld()
 
 async function metrics(accept = 'text/plain'): Promise<string> {
   return (await fetch(world.app.metricsUrl, { headers: { accept } })).text()

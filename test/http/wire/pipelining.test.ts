@@ -1,25 +1,17 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { LIMITS } from '../../../src/contract/limits.ts'
 import { ADMISSION } from '../../../src/http/admission/admission.ts'
 import { oneAtATime } from '../../../src/http/wire/pipelining.ts'
-import { type Agent, held, openWorld, overriding, type Reviewer, type World } from '../../gateway-fixture.ts'
+import { agentWorld, ann, bot, world } from '../../agent-world.ts'
+import { type Agent, held, openWorld, overriding, type World } from '../../gateway-fixture.ts'
 import { until } from '../../until.ts'
 import { exchange } from '../socket.ts'
 
 /** Requests that come on a connection before those in front of them are answered (RFC 9112 sections 9.3.2 and 9.6). */
 
-let world: World
-let bot: Agent
-let ann: Reviewer
-
-beforeAll(async () => {
-  world = await openWorld()
-  bot = await world.agent()
-  ann = await world.reviewer('ann')
-})
-afterAll(() => world.close())
+agentWorld()
 
 const BODY = '{"tool_name":"t"}'
 const JSON_TYPE = 'Content-Type: application/json\r\n'

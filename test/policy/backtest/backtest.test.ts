@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { JsonObject, JsonValue } from '../../../src/contract/json.ts'
 import { canonicalJson, leafHash } from '../../../src/domain/digest.ts'
 import { backtest, type Backtest } from '../../../src/policy/backtest/compare.ts'
@@ -19,7 +19,8 @@ import { linesOf } from '../../../src/system/lines.ts'
 import { printDiagnostics } from '../../../src/policy/report/diagnostics.ts'
 import { BUNDLE } from '../../bundle.ts'
 import { rounds } from '../../runs.ts'
-import { type Agent, HOUR, MINUTE, openWorld, type Reviewer, type World } from '../../gateway-fixture.ts'
+import { ann, bot, eachAgentWorld, world } from '../../agent-world.ts'
+import { type Agent, HOUR, MINUTE, openWorld, type World } from '../../gateway-fixture.ts'
 
 /** `countersign backtest` against evidence that a real gateway wrote. */
 
@@ -104,22 +105,16 @@ limits:
 `,
 }
 
-let world: World
-let bot: Agent
 let other: Agent
-let ann: Reviewer
 let current: CompiledSnapshot
 
+eachAgentWorld({ files: FILES })
 beforeEach(async () => {
-  world = await openWorld({ files: FILES })
-  bot = await world.agent()
   other = await world.agent('other')
-  ann = await world.reviewer('ann')
   const loaded = await loadBundle(world.policies)
   if (!loaded.ok) throw new Error('the bundle of the test does not check')
   current = loaded.snapshot as CompiledSnapshot
 })
-afterEach(() => world.close())
 
 const exported = async (): Promise<string> =>
   (await world.admin('GET', 'evidence?tenant=acme&disclosures=true&after=0&limit=10000')).text

@@ -80,10 +80,6 @@ const driver: Driver = {
     const content = [{ type: 'tool-approval-response' as const, approvalId, approved: true }]
     return turnOf(guardedBy(agent).tools, [...messages, { role: 'tool', content }])
   },
-  missing: {
-    values: 'the history holds JSON',
-    edited: 'nothing of ours is saved: an edited history is another call, which reviewers see',
-  },
 }
 
 adapterLaws('AI SDK', driver)

@@ -4,6 +4,7 @@ import type { AdapterOptions } from '../../../packages/sdk/src/adapters/calls.ts
 import { createGate, type Gate, type NotExecuted } from '@countersign/sdk'
 import { openWorld, type Reviewer, type World } from '../../gateway-fixture.ts'
 import { until } from '../../until.ts'
+import { FRAMEWORKS, type Row, ROWS } from './rows.ts'
 
 /*
  * The laws of every adapter: a whole gateway, the framework's own package, and a scripted model. A held call pauses by
@@ -43,8 +44,6 @@ export interface Driver {
   readonly settle: (agent: Agent, saved: string) => Promise<Turn | undefined>
   /** Approves by the framework's own means, without asking the gateway. */
   readonly force?: (agent: Agent, saved: string) => Promise<Turn>
-  /** Words for a row that the framework cannot have. */
-  readonly missing?: { readonly values?: string; readonly edited?: string }
 }
 
 const ANYTHING = z.looseObject({})
@@ -105,7 +104,14 @@ const reported = async ({ world, gate }: Bench, act: () => Promise<unknown>): Pr
   return (await world.evidenceOf(settled)).flatMap(({ record }) => record.details?.['outcome'] ?? [])
 }
 
-export function adapterLaws(framework: string, { start, settle, force, missing = {} }: Driver): void {
+export function adapterLaws(framework: string, { start, settle, force }: Driver): void {
+  const { missing = {} } = FRAMEWORKS.find(({ title }) => title === framework) ?? {}
+  const left = new Set(Object.keys(ROWS))
+  /** The test of a row, with the words of the row. */
+  const law = (row: Row, test: () => Promise<void>): void => {
+    left.delete(row)
+    it.skipIf(row !== 'edited' && row in missing)(ROWS[row], test)
+  }
   const open = openBench()
   const DEFAULTED = z.object({ n: z.number(), note: z.string().default('by default') })
   const agent = (more: Partial<Agent> = {}, options: AdapterOptions = {}): Agent => {
@@ -128,7 +134,7 @@ export function adapterLaws(framework: string, { start, settle, force, missing =
   }
 
   describe(`${framework}: a call`, () => {
-    it('runs at once if policy allows it, and is reported', async () => {
+    law('allowed', async () => {
       const events = await reported(open(), async () => {
         const turn = await start(agent(), [{ tool: 't', input: { deep: [1] }, id: 'a1' }])
         expect(turn).toEqual({ read: ['ran'], saved: undefined })
@@ -136,7 +142,7 @@ export function adapterLaws(framework: string, { start, settle, force, missing =
       expect([events, open().ran]).toEqual([['executed'], [{ deep: [1] }]])
     })
 
-    it('does not run if policy rejects it, or the gateway does not know its tool; the model reads why', async () => {
+    law('refused', async () => {
       const pay = await start(agent(), [{ tool: 'pay', input: { amount: 200_000 }, id: 'r1' }])
       expect(pay.read).toEqual([
         expect.stringMatching(/Not executed: Nobody moves that much\. Do not call the tool again/),
@@ -146,7 +152,7 @@ export function adapterLaws(framework: string, { start, settle, force, missing =
       expect([open().ran, codes()]).toEqual([[], ['rejected', 'unknown_tool']])
     })
 
-    it('pauses while people decide, and runs once in another process, with the approved input', async () => {
+    law('held', async () => {
       const { saved, thread } = await held({ tool: 'hold', input: { n: 1 }, id: 'h1' })
       expect(await settle(elsewhere(), saved)).toBeUndefined()
       expect([open().ran, open().pending]).toEqual([[], [thread]])
@@ -158,7 +164,7 @@ export function adapterLaws(framework: string, { start, settle, force, missing =
       expect([open().ran.length, codes(), open().pending]).toEqual([1, ['no_proof'], [thread]])
     })
 
-    it('that a reviewer rejects does not run; the model reads the comment', async () => {
+    law('rejected', async () => {
       const { saved, thread } = await held({ tool: 'hold', input: { n: 2 }, id: 'h2' })
       await open().ann.vote(thread, { decision: 'reject', revision: 1, comment: 'Not on a Monday.' })
       const turn = await settle(elsewhere(), saved)
@@ -166,7 +172,7 @@ export function adapterLaws(framework: string, { start, settle, force, missing =
       expect([open().ran, codes()]).toEqual([[], ['rejected']])
     })
 
-    it('whose saved arguments were edited does not run', async () => {
+    law('edited', async () => {
       const { saved, thread } = await held({ tool: 'hold', input: { n: 1234 }, id: 'h3' })
       await open().ann.approve(thread)
       const turn = await settle(elsewhere(), saved.replaceAll('1234', '9999'))
@@ -177,14 +183,14 @@ export function adapterLaws(framework: string, { start, settle, force, missing =
       expect(open().ran).toEqual([])
     })
 
-    it.skipIf(force === undefined)('does not run by an approval of the framework alone', async () => {
+    law('forced', async () => {
       const { saved } = await held({ tool: 'hold', input: { n: 4 }, id: 'h4' })
       const turn = await force?.(elsewhere(), saved)
       expect(turn?.read).toEqual([expect.stringContaining('Tell the user that the call waits for review.')])
       expect([open().ran, codes()]).toEqual([[], ['still_pending']])
     })
 
-    it('waits in memory instead, if the program wants it', async () => {
+    law('memory', async () => {
       const turn = start(agent({}, { maxWaitMs: 60_000 }), [{ tool: 'hold', input: { n: 5 }, id: 'm1' }])
       await until(() => open().pending.length === 1)
       await open().ann.approve(open().pending[0] ?? '')
@@ -192,7 +198,7 @@ export function adapterLaws(framework: string, { start, settle, force, missing =
       expect(open().ran).toEqual([{ n: 5, note: 'by default' }])
     })
 
-    it('of two in a turn: each waits for its own decision', async () => {
+    law('two', async () => {
       const both = [1, 2].map((n) => ({ tool: 'hold', input: { n: n + 60 }, id: `p${n}` }))
       const { saved = expect.fail('it did not pause') } = await start(agent(), both)
       await until(() => open().pending.length === 2)
@@ -202,7 +208,7 @@ export function adapterLaws(framework: string, { start, settle, force, missing =
       expect(new Set(numbers)).toEqual(new Set([61, 62]))
     })
 
-    it('has the gateway name with its prefix', async () => {
+    law('prefix', async () => {
       const tools = { old: recording(open()) }
       await start(agent({ tools }, { prefix: 'h' }), [{ tool: 'old', input: {}, id: 'x1' }])
       const { body } = await open().ann.show(open().pending[0] ?? '')
@@ -210,7 +216,7 @@ export function adapterLaws(framework: string, { start, settle, force, missing =
     })
   })
 
-  describe(`${framework}: values`, () => {
+  describe(`${framework}: a call`, () => {
     const CODEC = z.object({
       at: z.codec(z.iso.datetime(), z.date(), {
         decode: (text) => new Date(text),
@@ -218,7 +224,7 @@ export function adapterLaws(framework: string, { start, settle, force, missing =
       }),
     })
 
-    it.skipIf(missing.values !== undefined)('of a codec are made anew in another process', async () => {
+    law('codec', async () => {
       const tools = { hold: recording(open(), CODEC) }
       const at = '1970-01-01T00:00:00.000Z'
       const { saved, thread } = await held({ tool: 'hold', input: { at }, id: 'v1' }, { tools })
@@ -227,10 +233,12 @@ export function adapterLaws(framework: string, { start, settle, force, missing =
       expect(open().ran).toEqual([{ at: new Date(0) }])
     })
 
-    it('that no payload can hold are refused when the tool is wrapped', async () => {
+    law('unheld', async () => {
       const tools = { hold: recording(open(), z.object({ run: z.instanceof(Uint8Array) })) }
       const started = async () => start(agent({ tools }), [{ tool: 'hold', input: {}, id: 'v2' }])
       await expect(started()).rejects.toThrow(/no payload can hold `Uint8Array`/)
     })
   })
+
+  it(`${framework}: each row has its law`, () => expect([...left]).toEqual([]))
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import uuid
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 from ._canonical import action_hash
 from ._json import JsonObject, as_object
 from ._steps import TRIES, Clock, Patience
+from ._wire import base_of, key_of
 from .errors import NotExecuted
 
 if TYPE_CHECKING:
@@ -291,3 +293,35 @@ class Core:
         error.thread_id = error.thread_id or thread_id
         error.console_url = error.console_url or self.page_of(error.thread_id)
         return error
+
+
+def core_of(
+    url: str | None,
+    task_id: str | None,
+    max_wait: float,
+    unsigned_approvals: bool,
+    console_url: str | None,
+    on_held: Callable[[Held], object] | None,
+    on_decision: Callable[[Decided], object] | None,
+) -> Core:
+    base = base_of(_given(url, "COUNTERSIGN_URL", "address of the gateway"))
+    check_wait(max_wait)
+    console = base if console_url is None else base_of(console_url)
+    core = Core(base, task_id or new_task(), max_wait, unsigned_approvals, console, on_held, on_decision)
+    core.given_task = task_id
+    return core
+
+
+def agent_key(key: str | None) -> str:
+    return key_of(_given(key, "COUNTERSIGN_AGENT_KEY", "key of the agent"))
+
+
+def _given(value: str | None, variable: str, what: str) -> str:
+    """Returns the argument, or else the value of the environment variable.
+
+    :raises ValueError: neither is set
+    """
+    found = os.environ.get(variable) if value is None else value
+    if not found:
+        raise ValueError(f"there is no {what}: set {variable}, or pass it as an argument")
+    return found

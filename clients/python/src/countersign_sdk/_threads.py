@@ -41,8 +41,10 @@ class ThreadRun:
         return self.ended.__await__()
 
 
-def in_thread(function: Callable[..., Any]) -> Callable[..., ThreadRun]:
-    """Runs each call of the function in a Python thread."""
+def in_thread(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Runs each call of a synchronous function in a Python thread, and leaves an asynchronous one as it is."""
+    if inspect.iscoroutinefunction(function):
+        return function
 
     def run(*args: Any, **kwargs: Any) -> ThreadRun:
         return ThreadRun(functools.partial(function, *args, **kwargs))

@@ -150,7 +150,7 @@ def _guard_function(tool: FunctionTool) -> None:
     function = tool.func
     if function is None or hasattr(function, _MARK):
         return
-    runs = function if inspect.iscoroutinefunction(function) else in_thread(function)
+    runs = in_thread(function)
 
     @functools.wraps(function)
     async def checked(*args: Any, **given: Any) -> Any:

@@ -1,48 +1,32 @@
-"""`AsyncCountersign`: the client for asyncio. A waiting call uses no Python thread."""
+"""`AsyncCountersign`: the client for asyncio. `tests/unasync.py` makes client.py of this file."""
 
 from __future__ import annotations
 
-import asyncio
-import functools
-import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any, Literal, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import Any, ParamSpec, TypeVar, cast
 
-import anyio
 import httpx
 
 from . import _flow
-from ._call import AuthorizedCall, Decided, Held, Options, proposal_of
+from ._call import AuthorizedCall, Decided, Held, Options, agent_key, core_of, proposal_of
 from ._contract_of import contract_of
 from ._flow import Approval
 from ._fork import renew_after_fork
 from ._function import MEMBER, GuardedFunction, run_of
 from ._http import AsyncHttp, Verify
 from ._json import JsonObject
-from ._steps import Ask, Background, Effect, Invoke, Pause, Steps
-from ._threads import ThreadRun, end_of, finished, in_thread, shielded
+from ._run_async import Decorator, Runner
+from ._threads import in_thread
 from ._tool import TOOL, named, options_block, options_of, refuse_generator
-from ._typing import Self, Unpack
-from .client import agent_key, core_of
+from ._typing import Unpack
 from .handle import Handle, checked_handle
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Decorator(Protocol):
-    """The type of `AsyncCountersign.tool`: the guarded function is awaited and keeps its arguments and its result."""
-
-    @overload
-    def __call__(self, function: Callable[P, Awaitable[T]], /) -> Callable[P, Coroutine[Any, Any, T]]: ...
-
-    @overload
-    def __call__(self, function: Callable[P, T], /) -> Callable[P, Coroutine[Any, Any, T]]: ...
-
-
-class AsyncCountersign:
+class AsyncCountersign(Runner):
     """A client of the gateway, for one task, in any number of event loops.
 
     Each event loop has its own connections, which close when `asyncio.run` ends the loop.
@@ -84,9 +68,7 @@ class AsyncCountersign:
         verify: Verify = True,
     ) -> None:
         self._core = core_of(url, task_id, max_wait, unsigned_approvals, console_url, on_held, on_decision)
-        self._http = AsyncHttp(self._core.base, agent_key(key), timeout, http, verify)
-        self._calls: set[_Call] = set()
-        self._background: set[asyncio.Task[Any]] = set()
+        super().__init__(AsyncHttp(self._core.base, agent_key(key), timeout, http, verify))
         renew_after_fork(self._core, self._http)
 
     def __repr__(self) -> str:
@@ -111,8 +93,9 @@ class AsyncCountersign:
         """Calls `run(approved)` once and awaits its result, or raises `NotExecuted`.
 
         `approved` is a copy of the payload that the gateway allowed. The client reports errors of `run` to the gateway
-        and re-raises them. A synchronous `run` blocks the event loop while it runs. `tool` runs such a function in a
-        Python thread.
+        and re-raises them.
+
+        A synchronous `run` blocks the event loop while it runs. `tool` runs such a function in a Python thread.
 
         :raises NotExecuted: the tool did not run
         :raises RuntimeError: `run` raised a `NotExecuted` of another guarded call
@@ -257,9 +240,9 @@ class AsyncCountersign:
         :raises TypeError: for a generator function, or a parameter that no payload can hold
         """
 
-        def decorate(function: Callable[P, Any]) -> Callable[P, Coroutine[Any, Any, Any]]:
+        def decorate(function: Callable[P, Any]) -> Callable[P, Any]:
             refuse_generator(function)
-            own = GuardedFunction(function, None if inspect.iscoroutinefunction(function) else in_thread(function))
+            own = GuardedFunction(function, in_thread(function))
 
             async def guarded(*args: P.args, **kwargs: P.kwargs) -> Any:
                 payload, start = own.proposed(args, kwargs)
@@ -269,107 +252,3 @@ class AsyncCountersign:
             return named(guarded, name, self._core, function)
 
         return cast("Decorator", decorate)
-
-    async def aclose(self) -> None:
-        """Ends the calls of the running event loop, and closes their connections.
-
-        Cancels and withdraws the calls that wait, then waits for the tools that run. Some frameworks do not wait for
-        the calls of a cancelled run. A tool that runs in the caller's own task is not waited for.
-        """
-        for call in self._own_calls():
-            if call.state == "waiting" and call.task is not None and not call.is_current():
-                call.state = "ending"
-                call.task.cancel()
-        while left := {call.ended for call in self._own_calls() if call.must_end()}:
-            await asyncio.wait(left)
-        await self._http.close()
-
-    def _own_calls(self) -> list[_Call]:
-        """Returns the calls of the running event loop."""
-        loop = asyncio.get_running_loop()
-        return [call for call in self._calls.copy() if call.ended.get_loop() is loop]
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-    async def _drive(self, steps: Steps[T]) -> T:
-        """Runs all steps, and throws each error, including a cancellation, into its step."""
-        advance: Callable[[], Effect] = functools.partial(steps.send, None)
-        call = _Call(asyncio.current_task(), asyncio.get_running_loop().create_future())
-        self._calls.add(call)
-        try:
-            while True:
-                try:
-                    while True:
-                        effect = advance()
-                        advance = functools.partial(steps.send, await self._perform(effect, call))
-                except StopIteration as stop:
-                    if call.cancelled is not None:
-                        raise call.cancelled from None
-                    return cast("T", stop.value)
-                except BaseException as error:
-                    if inspect.getgeneratorstate(steps) == inspect.GEN_CLOSED:
-                        if call.cancelled is not None:
-                            raise call.cancelled from error
-                        raise
-                    advance = functools.partial(steps.throw, error)
-        finally:
-            self._calls.discard(call)
-            call.ended.cancel()
-
-    async def _perform(self, effect: Effect, call: _Call) -> object:
-        if isinstance(effect, Background):
-            task = asyncio.ensure_future(self._drive(effect.steps))
-            self._background.add(task)
-            task.add_done_callback(self._background.discard)
-            return None
-        if isinstance(effect, Invoke):
-            return await self._invoked(effect, call)
-        if effect.shielded:
-            call.state = "ending"
-            return await shielded(self._plainly(effect))
-        before, call.state = call.state, "waiting"
-        try:
-            return await self._plainly(effect)
-        finally:
-            if call.state == "waiting":
-                call.state = before
-
-    async def _invoked(self, effect: Invoke, call: _Call) -> object:
-        if effect.is_tool:
-            call.state = "running"
-        result = effect.function(*effect.arguments)
-        if isinstance(result, ThreadRun):
-            # first the steps learn how the tool ended and report it, then the caller learns of the cancellation
-            call.cancelled = await end_of(result.ended)
-            result = result.ended.result()
-        return await finished(result)
-
-    async def _plainly(self, effect: Ask | Pause) -> object:
-        if isinstance(effect, Pause):
-            await anyio.sleep(effect.seconds)
-            return None
-        return await self._http.ask(effect.request, effect.most)
-
-
-@dataclass(eq=False)
-class _Call:
-    """A call that runs in an event loop.
-
-    ended: done when the call has ended.
-    cancelled: the cancellation that arrived while a Python thread ran the tool.
-    """
-
-    task: asyncio.Task[Any] | None
-    ended: asyncio.Future[None]
-    state: Literal["between", "waiting", "running", "ending"] = "between"
-    cancelled: asyncio.CancelledError | None = None
-
-    def is_current(self) -> bool:
-        return self.task is asyncio.current_task()
-
-    def must_end(self) -> bool:
-        return self.state == "ending" or (self.state == "running" and not self.is_current())

@@ -1,15 +1,8 @@
+# Generated from aio.py by tests/unasync.py. Do not edit.
 """`Countersign`: the client of a synchronous agent."""
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
-import functools
-import inspect
-import logging
-import os
-import threading
-import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, ParamSpec, TypeVar, cast
@@ -17,57 +10,23 @@ from typing import Any, ParamSpec, TypeVar, cast
 import httpx
 
 from . import _flow
-from ._call import AuthorizedCall, Core, Decided, Held, Options, check_wait, new_task, proposal_of
+from ._call import AuthorizedCall, Decided, Held, Options, agent_key, core_of, proposal_of
 from ._contract_of import contract_of
+from ._flow import Approval
 from ._fork import renew_after_fork
 from ._function import MEMBER, GuardedFunction, run_of
 from ._http import SyncHttp, Verify
 from ._json import JsonObject
-from ._steps import Ask, Background, Effect, Pause, Steps
+from ._run_sync import Decorator, Runner
 from ._tool import TOOL, named, options_block, options_of, refuse_async
-from ._typing import Self, Unpack
-from ._wire import base_of, key_of
+from ._typing import Unpack
 from .handle import Handle, checked_handle
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_log = logging.getLogger("countersign")
 
-
-def core_of(
-    url: str | None,
-    task_id: str | None,
-    max_wait: float,
-    unsigned_approvals: bool,
-    console_url: str | None,
-    on_held: Callable[[Held], object] | None,
-    on_decision: Callable[[Decided], object] | None,
-) -> Core:
-    base = base_of(_given(url, "COUNTERSIGN_URL", "address of the gateway"))
-    check_wait(max_wait)
-    console = base if console_url is None else base_of(console_url)
-    core = Core(base, task_id or new_task(), max_wait, unsigned_approvals, console, on_held, on_decision)
-    core.given_task = task_id
-    return core
-
-
-def agent_key(key: str | None) -> str:
-    return key_of(_given(key, "COUNTERSIGN_AGENT_KEY", "key of the agent"))
-
-
-def _given(value: str | None, variable: str, what: str) -> str:
-    """Returns the argument, or else the value of the environment variable.
-
-    :raises ValueError: neither is set
-    """
-    found = os.environ.get(variable) if value is None else value
-    if not found:
-        raise ValueError(f"there is no {what}: set {variable}, or pass it as an argument")
-    return found
-
-
-class Countersign:
+class Countersign(Runner):
     """A client of the gateway, for one task.
 
     Python threads may share it. After a fork, the child process opens its own connections.
@@ -104,8 +63,7 @@ class Countersign:
         verify: Verify = True,
     ) -> None:
         self._core = core_of(url, task_id, max_wait, unsigned_approvals, console_url, on_held, on_decision)
-        self._http = SyncHttp(self._core.base, agent_key(key), timeout, http, verify)
-        self._warned = False
+        super().__init__(SyncHttp(self._core.base, agent_key(key), timeout, http, verify))
         renew_after_fork(self._core, self._http)
 
     def __repr__(self) -> str:
@@ -120,11 +78,17 @@ class Countersign:
         """Returns the address of the console page of a held call. A call that was allowed at once has none."""
         return self._core.page_of(handle.get("thread_id"))
 
-    def guard(self, tool: str, payload: Mapping[str, object], run: Callable[[Any], T], **options: Unpack[Options]) -> T:
-        """Runs `run(approved)` once, or raises `NotExecuted`.
+    def guard(
+        self,
+        tool: str,
+        payload: Mapping[str, object],
+        run: Callable[[Any], T],
+        **options: Unpack[Options],
+    ) -> T:
+        """Calls `run(approved)` once, or raises `NotExecuted`.
 
-        `approved` is a copy of the payload that the gateway allowed. The client reports errors of
-        `run` to the gateway and re-raises them.
+        `approved` is a copy of the payload that the gateway allowed. The client reports errors of `run` to the gateway
+        and re-raises them.
 
         :raises NotExecuted: the tool did not run
         :raises RuntimeError: `run` raised a `NotExecuted` of another guarded call
@@ -132,7 +96,7 @@ class Countersign:
         """
         refuse_async(run)
         proposal = proposal_of(self.task_id, tool, payload, options)
-        return cast("T", drive(_flow.guarded(self._core, proposal, run, options), self._perform))
+        return cast("T", self._drive(_flow.guarded(self._core, proposal, run, options)))
 
     def authorize(self, tool: str, payload: Mapping[str, object], **options: Unpack[Options]) -> AuthorizedCall:
         """Returns a call that may run once, now, in a runtime that executes elsewhere.
@@ -140,7 +104,7 @@ class Countersign:
         Report how it ended with `report`.
         """
         proposal = proposal_of(self.task_id, tool, payload, options)
-        return drive(_flow.authorize_steps(self._core, proposal, options), self._perform)
+        return self._drive(_flow.authorize_steps(self._core, proposal, options))
 
     def propose(
         self, tool: str, payload: Mapping[str, object], *, keep_payload: bool = True, **options: Unpack[Options]
@@ -155,7 +119,7 @@ class Countersign:
         :raises NotExecuted: policy rejects the call
         """
         proposal = proposal_of(self.task_id, tool, payload, options)
-        return drive(_flow.propose_steps(self._core, proposal, options, keep_payload), self._perform)
+        return self._drive(_flow.propose_steps(self._core, proposal, options, keep_payload))
 
     def resume(
         self,
@@ -177,13 +141,28 @@ class Countersign:
         run = run_of(run)
         refuse_async(run)
         steps = _flow.resumed(self._core, checked_handle(handle), payload, run, options)
-        return cast("T", drive(steps, self._perform))
+        return cast("T", self._drive(steps))
 
     def authorize_handle(
         self, handle: Mapping[str, Any], *, payload: Mapping[str, object] | None = None, **options: Unpack[Options]
     ) -> AuthorizedCall:
         """Resumes a call, which may run once, now, in a runtime that executes elsewhere."""
-        return drive(_flow.authorized_from(self._core, checked_handle(handle), payload, options), self._perform)
+        return self._drive(_flow.authorized_from(self._core, checked_handle(handle), payload, options))
+
+    def approval(
+        self, handle: Mapping[str, Any], *, payload: Mapping[str, object] | None = None, **options: Unpack[Options]
+    ) -> Approval:
+        """Waits for the decision on a proposed call, and leaves its proof unused. Continue with `run_approved`.
+
+        For an adapter whose framework asks for the decision before it runs the tool.
+
+        :raises NotExecuted: the call may not run
+        """
+        return self._drive(_flow.approval_from(self._core, checked_handle(handle), payload, options))
+
+    def run_approved(self, approval: Approval, run: Callable[..., T]) -> T:
+        """Redeems the proof of an approved call, runs it once and reports."""
+        return cast("T", self._drive(_flow.run_approved(self._core, approval, run)))
 
     def revise(
         self, handle: Mapping[str, Any], payload: Mapping[str, object], *, old: Mapping[str, object] | None = None
@@ -194,25 +173,25 @@ class Countersign:
 
         :raises NotExecuted: policy rejects the new payload, or the thread has ended
         """
-        return drive(_flow.revised_handle(self._core, checked_handle(handle), old, payload), self._perform)
+        return self._drive(_flow.revised_handle(self._core, checked_handle(handle), old, payload))
 
     def withdraw(self, handle: Mapping[str, Any], reason: str | None = None) -> bool:
         """Withdraws a proposed call. Returns False if its proof was already redeemed."""
-        return drive(_flow.withdrawn_handle(self._core, checked_handle(handle), reason), self._perform)
+        return self._drive(_flow.withdrawn_handle(self._core, checked_handle(handle), reason))
 
     def report(self, call: AuthorizedCall, error: BaseException | None = None) -> None:
         """Reports the outcome of an authorized call, as evidence of its thread.
 
         error: the error of the tool. A `NotExecuted` reports that the tool did not run.
         """
-        drive(_flow.reported_call(self._core, call, error), self._perform)
+        self._drive(_flow.reported_call(self._core, call, error))
 
     def resolve(self, *tools: str) -> list[JsonObject]:
         """Returns the contracts of these tools, or of all tools that the agent may use.
 
         The result omits unknown tools.
         """
-        return drive(_flow.resolved_tools(self._core, tools), self._perform)
+        return self._drive(_flow.resolved_tools(self._core, tools))
 
     def contract(self, function: Callable[..., Any], tool: str | None = None) -> JsonObject:
         """Returns a first contract of a function: `tool`, `description` and the `input_schema` of its payloads.
@@ -233,7 +212,7 @@ class Countersign:
         :raises ContractsDiffer: the gateway would refuse every call, or a value that the function may send
         :raises NotExecuted: the gateway did not answer
         """
-        drive(_flow.compared(self._core), self._perform)
+        self._drive(_flow.compared(self._core))
 
     def call(self, **options: Unpack[Options]) -> AbstractContextManager[None]:
         """Gives options to the calls of decorated functions inside a `with` block, such as the task of a request.
@@ -245,7 +224,7 @@ class Countersign:
         """
         return options_block(self, options)
 
-    def tool(self, name: str, **options: Unpack[Options]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    def tool(self, name: str, **options: Unpack[Options]) -> Decorator:
         """Decorates a function so that each of its calls is guarded.
 
         The payload contains the arguments by name. The function gets the caller's own objects, if they still equal the
@@ -254,69 +233,15 @@ class Countersign:
         :raises TypeError: for an async function, a generator function, or a parameter that no payload can hold
         """
 
-        def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        def decorate(function: Callable[P, Any]) -> Callable[P, Any]:
             refuse_async(function)
             own = GuardedFunction(function)
 
-            def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
+            def guarded(*args: P.args, **kwargs: P.kwargs) -> Any:
                 payload, start = own.proposed(args, kwargs)
-                return cast("T", self.guard(name, payload, start, **options_of(self, options)))
+                return self.guard(name, payload, start, **options_of(self, options))
 
             setattr(guarded, MEMBER, own)
             return named(guarded, name, self._core, function)
 
-        return decorate
-
-    def close(self) -> None:
-        """Closes the connections. The client can no longer be used. An `http` that you gave stays open."""
-        self._http.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _perform(self, effect: Effect) -> object:
-        if isinstance(effect, Ask):
-            if effect.request.wait:
-                self._warn_in_a_loop()
-            return self._http.ask(effect.request, effect.most)
-        if isinstance(effect, Pause):
-            time.sleep(effect.seconds)
-            return None
-        if isinstance(effect, Background):
-            run = functools.partial(drive, effect.steps, self._perform)
-            threading.Thread(target=contextvars.copy_context().run, args=(run,), daemon=True).start()
-            return None
-        result = effect.function(*effect.arguments)
-        if inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
-            if inspect.iscoroutine(result):
-                result.close()
-            raise TypeError("the function returned what has not run yet: use AsyncCountersign for asynchronous code")
-        return result
-
-    def _warn_in_a_loop(self) -> None:
-        if self._warned or asyncio._get_running_loop() is None:
-            return
-        self._warned = True
-        _log.warning(
-            "a call waits for reviewers in a running event loop, and blocks it: use AsyncCountersign,"
-            " or run the call in a thread"
-        )
-
-
-def drive(steps: Steps[T], perform: Callable[[Effect], object]) -> T:
-    """Runs all steps, and throws each error, including KeyboardInterrupt, into its step."""
-    advance: Callable[[], Effect] = functools.partial(steps.send, None)
-    while True:
-        try:
-            while True:
-                effect = advance()
-                advance = functools.partial(steps.send, perform(effect))
-        except StopIteration as ended:
-            return cast("T", ended.value)
-        except BaseException as error:
-            if inspect.getgeneratorstate(steps) == inspect.GEN_CLOSED:
-                raise
-            advance = functools.partial(steps.throw, error)
+        return cast("Decorator", decorate)

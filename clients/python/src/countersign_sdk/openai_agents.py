@@ -271,7 +271,7 @@ async def _run(known: _Tool, context: ToolContext[Any], objects: Objects) -> Any
     async def bound(context: ToolContext[Any]) -> Any:
         own = {} if known.context is None else {known.context: context}
         made = known.parameters.bound_to({**objects, **own})
-        runs = known.function if inspect.iscoroutinefunction(known.function) else in_thread(known.function)
+        runs = in_thread(known.function)
         return await runs(*made.args, **made.kwargs)
 
     call = _Call(bound)

@@ -3,7 +3,6 @@ import { fileURLToPath } from 'node:url'
 import { clientEnvironment, type Config, type LoadedConfig, readReport } from '../../../settings/config.ts'
 import { prepareDirectory } from '../../../policy/bundle/directory.ts'
 import { lookAtCertificates } from './certificates.ts'
-import { lookAtChat } from './chat.ts'
 import { lookAtFiles, newestOf } from './files.ts'
 import { error, type Finding, ok, warning } from './finding.ts'
 import { askGateway } from './gateway.ts'
@@ -21,7 +20,7 @@ import { FLAGS_OF_SERVE } from '../serve.ts'
 export const DOCTOR = command({
   name: 'doctor',
   says: `Checks everything that a gateway with this configuration needs: settings, store and durability, tiles, clocks, policies, retention,
-    permissions, certificates, ports, the identity provider, Slack. The gateway may run or not. Without flags, and with
+    permissions, certificates, ports, the identity provider. The gateway may run or not. Without flags, and with
     COUNTERSIGN_URL set, it examines the gateway at that address, by its own report of its settings. Each finding is one
     line and says what to do. Leaves no record. Exits 3 on an error; warnings alone exit 0.`,
   flags: { json: { says: 'prints the findings as JSON' } },
@@ -77,7 +76,6 @@ async function examine(settings: readonly string[]): Promise<Finding[]> {
     ...lookAtFiles(config, files),
     ...(await lookAtCertificates(config)),
     ...(await lookAtIssuer(config)),
-    ...(await lookAtChat(config)),
   ]
 }
 

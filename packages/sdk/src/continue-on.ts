@@ -1,0 +1,48 @@
+import { variable } from './environment.ts'
+import { NotExecuted } from './errors.ts'
+import { isUndecided } from './refusal.ts'
+import { verifyWebhook, type VerifyOptions, type WebhookMessage, WebhookRefused } from './webhook.ts'
+
+export interface ContinueOptions extends VerifyOptions {
+  /** `whsec_...`; both during a rotation. Default: the variable `COUNTERSIGN_WEBHOOK_SECRET`. */
+  readonly secrets?: string | readonly string[] | undefined
+}
+
+/** Events after which a call need not wait any longer. */
+const ENDS = ['approved', 'rejected', 'changes_requested', 'expired', 'withdrawn'].map(
+  (end) => `review.${end}`,
+)
+
+/**
+ * Answers a webhook of the gateway, so that no program polls. Verifies the delivery, and calls `look` with the thread
+ * when its call need not wait any longer. A delivery permits nothing: `look` continues the call with `resume` or an
+ * adapter.
+ *
+ * - 204: `look` continued the call, or found nothing to continue.
+ * - 200, with the reason: another event, or the call ended without running (a NotExecuted of `look`).
+ * - 400: forged, or too old.
+ * - 503, after which the gateway delivers again: `look` returned `false`, because its call is not saved yet, or threw a
+ *   NotExecuted that may still run.
+ *
+ * @throws TypeError for an invalid secret; other errors of `look`
+ */
+export async function continueOn(
+  request: Pick<Request, 'headers' | 'arrayBuffer'>,
+  look: (thread_id: string, message: WebhookMessage) => unknown,
+  { secrets = variable('COUNTERSIGN_WEBHOOK_SECRET') ?? '', ...options }: ContinueOptions = {},
+): Promise<Response> {
+  const body = new Uint8Array(await request.arrayBuffer())
+  try {
+    const message = await verifyWebhook(secrets, request.headers, body, options)
+    const { type, thread_id } = message
+    if (thread_id === undefined || !ENDS.includes(type)) return answer(200, `ignored: ${type} ends no wait`)
+    const isKnown = await look(thread_id, message)
+    return isKnown === false ? answer(503, `${thread_id} is not known yet`) : answer(204)
+  } catch (error) {
+    if (error instanceof WebhookRefused) return answer(400, error.message)
+    if (error instanceof NotExecuted) return answer(isUndecided(error) ? 503 : 200, error.message)
+    throw error
+  }
+}
+
+const answer = (status: number, text: string | null = null): Response => new Response(text, { status })
