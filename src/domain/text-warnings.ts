@@ -28,13 +28,9 @@ const WORDS = 20
 /** Returns the warnings of these texts, each place once. */
 export function warningsOf(texts: Iterable<Placed>): PlaceWarning[] {
   const found = new Map<string, { kinds: Set<TextWarning>; words: Set<string> }>()
-  for (const { place, text, read, alike } of texts) {
-    const warnings = [...inspectText(text).warnings]
-    if (alike) warnings.push('names')
-    // a tool reads another name, or none
-    if (alike !== undefined && text !== text.trim()) warnings.push('space')
-    // a reader of mail in Hebrew must not learn to ignore the warning
-    if ((read || text.length <= LONGEST_VALUE) && mixesDirections(text)) warnings.push('order')
+  for (const one of texts) {
+    const { place, text } = one
+    const warnings = kindsOf(one)
     if (warnings.length === 0) continue
     const here = found.size < PLACES || found.has(place) ? place : 'more places'
     const { kinds, words } = found.get(here) ?? { kinds: new Set(), words: new Set() }
@@ -48,6 +44,16 @@ export function warningsOf(texts: Iterable<Placed>): PlaceWarning[] {
     message: [...kinds].map((kind) => WARNINGS[kind]).join(' '),
     words: [...words],
   }))
+}
+
+function kindsOf({ text, read, alike }: Placed): TextWarning[] {
+  const kinds = [...inspectText(text).warnings]
+  if (alike) kinds.push('names')
+  // a tool reads another name, or none
+  if (alike !== undefined && text !== text.trim()) kinds.push('space')
+  // a reader of mail in Hebrew must not learn to ignore the warning
+  if ((read || text.length <= LONGEST_VALUE) && mixesDirections(text)) kinds.push('order')
+  return kinds
 }
 
 /** Yields every text of a JSON value, including member names, with its JSON Pointer. */
