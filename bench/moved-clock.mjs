@@ -10,6 +10,7 @@ import { redeem } from '../dist/gateway/agent/redeem.js'
 import { submit } from '../dist/gateway/agent/submit.js'
 import { identify } from '../dist/gateway/auth/identify.js'
 import { issueKey } from '../dist/gateway/auth/keys.js'
+import { read, SYSTEM } from '../dist/gateway/core/records.js'
 import { sizeOf } from '../dist/gateway/integrity/size.js'
 import { makeCheckpoint } from '../dist/gateway/jobs/checkpoints.js'
 import { publishTiles } from '../dist/gateway/jobs/publish-tiles.js'
@@ -116,14 +117,20 @@ export async function due({ deps }, clock) {
   }
 }
 
-const IDENTITY = { name: 'bench', key: signingKeyOf(Buffer.alloc(32, 1)) }
+/** The name and the key of the log, with which the gateway itself signs after each thousand records. */
+async function identityOf({ store }) {
+  const secret = async (id) => (await read(store, SYSTEM, 'secret', id)).value.value
+  const seed = Buffer.from(await secret('signing'), 'base64url')
+  return { name: await secret('log'), key: signingKeyOf(seed) }
+}
 
-const placesIn = (tiles) => ({ identity: IDENTITY, address: tiles, placeOf: () => directoryPlace(tiles) })
+const placesIn = (tiles, identity) => ({ identity, address: tiles, placeOf: () => directoryPlace(tiles) })
 
 /** Signs all records of the log, and publishes them in the folder `tiles`. */
 export async function publishAll({ deps }, tiles) {
-  while ((await makeCheckpoint(deps, IDENTITY, TENANT)).more);
-  await publishTiles(deps, placesIn(tiles), TENANT, new AbortController().signal)
+  const identity = await identityOf(deps)
+  while ((await makeCheckpoint(deps, identity, TENANT)).more);
+  await publishTiles(deps, placesIn(tiles, identity), TENANT, new AbortController().signal)
 }
 
 /** Removes records from the store that are in the folder `tiles` for long. */

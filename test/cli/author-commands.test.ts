@@ -69,7 +69,7 @@ describe('countersign fmt', () => {
 })
 
 describe('a file that is replaced', () => {
-  it('keeps its mode with `fmt` and with `add tool --all --force`, and leaves no temporary file', async () => {
+  it('keeps its mode with `fmt` and with `add tool --update`, and leaves no temporary file', async () => {
     const own = join(directory, 'modes')
     await cp(STARTER, own, { recursive: true })
     const rules = join(own, 'rules/web.fetch.yaml')
@@ -79,8 +79,8 @@ describe('a file that is replaced', () => {
     const input = JSON.stringify([{ name: 'web.fetch', inputSchema: { type: 'object' } }])
     const contract = join(own, 'tools/web.fetch.yaml')
     await chmod(contract, 0o664)
-    const imported = await runCli([...ALL, '-', '--dir', own, '--force'], { cwd: directory, input })
-    expect([imported.code, imported.out]).toEqual([0, `wrote ${contract}\n`])
+    const imported = await runCli([...ALL, '-', '--dir', own, '--update'], { cwd: directory, input })
+    expect([imported.code, imported.out.split('\n')[0]]).toEqual([0, `wrote ${contract}`])
     const modes = await Promise.all([rules, contract].map(async (path) => (await stat(path)).mode & 0o777))
     expect(modes).toEqual([0o600, 0o664])
     const names = [...(await readdir(join(own, 'rules'))), ...(await readdir(join(own, 'tools')))]
@@ -108,18 +108,14 @@ describe('countersign add tool --all', () => {
     expect((await inDirectory('check')).code).toBe(0)
   })
 
-  it('exits 2 and overwrites nothing without --force', async () => {
+  it('exits 2 and overwrites nothing without --update', async () => {
     const path = join(directory, 'policies/tools/mine.notes.add.yaml')
     const before = await readFile(path, 'utf8')
     await writeFile(path, before.replace('risk: medium', 'risk: high'))
-    const again = (...args: string[]) =>
-      runCli([...ALL, '-', '--prefix', 'mine.', ...args], { cwd: directory, input: list })
-    const { code, err } = await again()
+    const { code, err } = await runCli([...ALL, '-', '--prefix', 'mine.'], { cwd: directory, input: list })
     expect(code).toBe(2)
     expect(err).toContain('nothing was written: tools/mine.notes.add.yaml exists')
     expect(await readFile(path, 'utf8')).toContain('risk: high')
-    expect((await again('--force')).code).toBe(0)
-    expect(await readFile(path, 'utf8')).toBe(before)
   })
 
   it('shows what the server changed with --update, accepts it, and names what is gone', async () => {
@@ -135,11 +131,11 @@ describe('countersign add tool --all', () => {
     expect(gone.err).toContain('no longer listed by the server, and kept: tools/mine.notes.add.yaml')
   })
 
-  it('exits 2 for a tool that another file already defines, with or without --force', async () => {
+  it('exits 2 for a tool that another file already defines', async () => {
     const input = JSON.stringify([{ name: 'fetch', inputSchema: { type: 'object' } }])
     const other = join(directory, 'policies/tools/elsewhere.yaml')
     await writeFile(other, 'tool: fetch\ndescription: Mine.\nrisk: low\ninput_schema: { type: object }\n')
-    const { code, err } = await runCli([...ALL, '-', '--force'], { cwd: directory, input })
+    const { code, err } = await runCli([...ALL, '-'], { cwd: directory, input })
     expect([code, err.split('\n')[0]]).toEqual([
       2,
       'countersign: nothing was written: `fetch` has a contract in tools/elsewhere.yaml',
@@ -157,13 +153,14 @@ describe('countersign add tool --all', () => {
     for (const args of [
       ['--tools', 'api.yaml'],
       ['--openapi', 'nowhere'],
-      ['--openapi', 'api.yaml', '--update'],
+      ['--openapi', 'api.yaml', '--server', 'api'],
       ['--openapi', 'api.yaml', '--operation', 'readA'],
-      ['--tools', 'api.yaml', '--update', '--force'],
       ['--tools', 'api.yaml', '--server', 'my.server'],
       ['readA', '--openapi', 'api.yaml'],
     ])
       expect([args, (await inDirectory('add', 'tool', '--all', ...args)).code]).toEqual([args, 2])
+    const updated = await inDirectory('add', 'tool', '--update', '--openapi', 'api.yaml', '--dir', 'imported')
+    expect(updated.err).toBe('0 written, 1 unchanged; no tool was left out\n')
     const idle = await inDirectory('add', 'tool', 'a', '--openapi', 'api.yaml', '--prefix', 'x')
     expect(idle.err).toContain('countersign: --prefix needs --all')
   })

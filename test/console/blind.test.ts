@@ -1,29 +1,23 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { Displayed } from '../../src/contract/review-requests.ts'
 import { displayedDigest } from '../../src/domain/digest.ts'
 import { INSTALL_MS } from '../debian.ts'
-import { type Agent, type EvidenceLine, held, type Held, type Reviewer } from '../gateway-fixture.ts'
-import { approve, type Console, openConsole, seeAll, WIDE } from './browser.ts'
+import { type EvidenceLine, held, type Held, type Reviewer } from '../gateway-fixture.ts'
+import { approve, seeAll, WIDE } from './browser.ts'
+import { bot, console_, consoleWorld } from './console-world.ts'
 
 /**
  * Ways to approve without looking, beside those of seen.test.ts. No page records a part as seen that was not on the
  * screen.
  */
 
-let console_: Console
-let bot: Agent
 let ben: Reviewer
 
+consoleWorld()
 beforeAll(async () => {
-  console_ = await openConsole()
-  bot = await console_.world.agent()
   ben = await console_.world.reviewer('ben')
 }, INSTALL_MS)
-afterAll(async () => {
-  await console_.close()
-  expect(console_.misdeeds).toEqual([])
-})
 
 /** Longer than it takes to see a call that fits on the screen. */
 const LOOK_MS = 1_200

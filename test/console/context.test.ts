@@ -1,23 +1,17 @@
-import { afterAll, beforeAll, describe, it, expect } from 'vitest'
+import { beforeAll, describe, it, expect } from 'vitest'
 import { INSTALL_MS } from '../debian.ts'
-import { type Agent, approved, held, type Reviewer } from '../gateway-fixture.ts'
-import { axe, type Console, openConsole, PHONE, WIDE } from './browser.ts'
+import { approved, held, type Reviewer } from '../gateway-fixture.ts'
+import { axe, PHONE, WIDE } from './browser.ts'
+import { bot, console_, consoleWorld } from './console-world.ts'
 
 /** Context next to a call: its parts load on their own, and never delay the vote. */
 
-let console_: Console
-let bot: Agent
 let ann: Reviewer
 
+consoleWorld()
 beforeAll(async () => {
-  console_ = await openConsole()
-  bot = await console_.world.agent()
   ann = await console_.world.reviewer('ann')
 }, INSTALL_MS)
-afterAll(async () => {
-  await console_.close()
-  expect(console_.misdeeds).toEqual([])
-})
 
 describe('the context of a call', () => {
   it('has the difference to the last approved call, and the last decisions with the same reason', async () => {

@@ -1,25 +1,19 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { FreezeList } from '../../src/contract/freeze.ts'
 import { INSTALL_MS } from '../debian.ts'
-import { type Agent, held, newTask } from '../gateway-fixture.ts'
-import { axe, type Console, expectNoSidewaysScroll, openConsole, PHONE, visit } from './browser.ts'
+import { held, newTask } from '../gateway-fixture.ts'
+import { axe, expectNoSidewaysScroll, PHONE, visit } from './browser.ts'
+import { bot, console_, consoleWorld } from './console-world.ts'
 
 /** Freezing from the console: by administrators, with a reason, visible to every reviewer. So are legal holds. */
 
-let console_: Console
-let bot: Agent
 let ann: Page
 
+consoleWorld()
 beforeAll(async () => {
-  console_ = await openConsole()
-  bot = await console_.world.agent()
   ann = await console_.signedIn({ reviewer: 'ann' })
 }, INSTALL_MS)
-afterAll(async () => {
-  await console_.close()
-  expect(console_.misdeeds).toEqual([])
-})
 
 const button = (page: Page, name: string): ReturnType<Page['getByRole']> =>
   page.getByRole('button', { name, exact: true })

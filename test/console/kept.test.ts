@@ -1,29 +1,23 @@
 import type { BrowserContext, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { INSTALL_MS } from '../debian.ts'
-import { type Agent, held, type Reviewer } from '../gateway-fixture.ts'
-import { axe, type Console, openConsole, visit } from './browser.ts'
+import { held, type Reviewer } from '../gateway-fixture.ts'
+import { axe, visit } from './browser.ts'
+import { bot, console_, consoleWorld } from './console-world.ts'
 
 /**
  * A reviewer's text is never lost, cut off or mistaken for something else. Any number of tabs leaves connections for
  * acts.
  */
 
-let console_: Console
-let bot: Agent
 let ben: Reviewer
 let ann: Page
 
+consoleWorld()
 beforeAll(async () => {
-  console_ = await openConsole()
-  bot = await console_.world.agent()
   ben = await console_.world.reviewer('ben')
   ann = await console_.signedIn({ reviewer: 'ann' })
 }, INSTALL_MS)
-afterAll(async () => {
-  await console_.close()
-  expect(console_.misdeeds).toEqual([])
-})
 
 const comment = (page: Page): ReturnType<Page['getByRole']> => page.getByRole('textbox', { name: 'Comment' })
 

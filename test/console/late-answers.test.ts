@@ -1,26 +1,20 @@
 import type { Page, Route } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { INSTALL_MS } from '../debian.ts'
-import { type Agent, held, type Reviewer, until } from '../gateway-fixture.ts'
-import { type Console, openConsole, visit, seeAll } from './browser.ts'
+import { held, type Reviewer, until } from '../gateway-fixture.ts'
+import { visit, seeAll } from './browser.ts'
+import { bot, console_, consoleWorld } from './console-world.ts'
 
 /** Answers that arrive late, in another order than their questions, or never. */
 
-let console_: Console
-let bot: Agent
 let ben: Reviewer
 let ann: Page
 
+consoleWorld()
 beforeAll(async () => {
-  console_ = await openConsole()
-  bot = await console_.world.agent()
   ben = await console_.world.reviewer('ben')
   ann = await console_.signedIn({ reviewer: 'ann' })
 }, INSTALL_MS)
-afterAll(async () => {
-  await console_.close()
-  expect(console_.misdeeds).toEqual([])
-})
 
 const button = (page: Page, name: string): ReturnType<Page['getByRole']> =>
   page.getByRole('button', { name, exact: true })

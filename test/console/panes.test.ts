@@ -1,32 +1,12 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { INSTALL_MS } from '../debian.ts'
-import { type Agent, held } from '../gateway-fixture.ts'
-import {
-  approve,
-  axe,
-  type Console,
-  expectNoSidewaysScroll,
-  openConsole,
-  PHONE,
-  seeAll,
-  visit,
-  WIDE,
-} from './browser.ts'
+import { describe, expect, it } from 'vitest'
+import { held } from '../gateway-fixture.ts'
+import { approve, axe, expectNoSidewaysScroll, PHONE, seeAll, visit, WIDE } from './browser.ts'
+import { bot, console_, consoleWorld } from './console-world.ts'
 
 /** The list and a call: side by side in a wide window, one at a time in a narrow one, by keyboard alone. */
 
-let console_: Console
-let bot: Agent
-
-beforeAll(async () => {
-  console_ = await openConsole()
-  bot = await console_.world.agent()
-}, INSTALL_MS)
-afterAll(async () => {
-  await console_.close()
-  expect(console_.misdeeds).toEqual([])
-})
+consoleWorld()
 
 const open = (page: Page): Promise<string> =>
   page.locator('.item [aria-current]').evaluate((link) => link.getAttribute('href') ?? '')

@@ -1,24 +1,20 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { INSTALL_MS } from '../debian.ts'
 import { held } from '../gateway-fixture.ts'
-import { axe, type Console, DESKTOP, expectNoSidewaysScroll, openConsole, visit } from './browser.ts'
+import { axe, DESKTOP, expectNoSidewaysScroll, openConsole, visit } from './browser.ts'
+import { console_, consoleWorld } from './console-world.ts'
 
 /** The playground in Chromium: the evaluator may compile code and nothing else, and the page may still compile none. */
 
 const NARROW = { width: 390, height: 844 }
 
-let console_: Console
 let ann: Page
 
+consoleWorld()
 beforeAll(async () => {
-  console_ = await openConsole()
   ann = await console_.signedIn({ reviewer: 'ann' })
 }, INSTALL_MS)
-afterAll(async () => {
-  await console_.close()
-  expect(console_.misdeeds).toEqual([])
-})
 
 const editor = (page: Page): ReturnType<Page['getByLabel']> => page.getByLabel('Text of the file')
 const callOf = (page: Page): ReturnType<Page['getByRole']> => page.getByRole('textbox', { name: 'Call' })

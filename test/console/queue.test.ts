@@ -1,34 +1,15 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { INSTALL_MS } from '../debian.ts'
-import { type Agent, breakRecord, held, until } from '../gateway-fixture.ts'
-import {
-  axe,
-  type Console,
-  DESKTOP,
-  expectNoSidewaysScroll,
-  openConsole,
-  PHONE,
-  visit,
-  WIDE,
-} from './browser.ts'
+import { describe, expect, it } from 'vitest'
+import { breakRecord, held, until } from '../gateway-fixture.ts'
+import { axe, DESKTOP, expectNoSidewaysScroll, PHONE, visit, WIDE } from './browser.ts'
+import { bot, console_, consoleWorld } from './console-world.ts'
 
 /** Signing in, the queue, the history and the other pages, as a person meets them. */
 
 /** Waits until the page receives events: before that, the list itself brings what arrives. */
 const live = (page: Page): Promise<void> => page.getByText('Live', { exact: true }).waitFor()
 
-let console_: Console
-let bot: Agent
-
-beforeAll(async () => {
-  console_ = await openConsole()
-  bot = await console_.world.agent()
-}, INSTALL_MS)
-afterAll(async () => {
-  await console_.close()
-  expect(console_.misdeeds).toEqual([])
-})
+consoleWorld()
 
 describe('signing in', () => {
   it('uses a link only when the button is pressed, and stores its token nowhere', async () => {

@@ -1,26 +1,20 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { INSTALL_MS } from '../debian.ts'
-import { type Agent, edited, held, type Reviewer } from '../gateway-fixture.ts'
-import { axe, type Console, openConsole, visit } from './browser.ts'
+import { edited, held, type Reviewer } from '../gateway-fixture.ts'
+import { axe, visit } from './browser.ts'
+import { bot, console_, consoleWorld } from './console-world.ts'
 
 /** The line of a call for which policy asks for more, and an approval that is taken back. */
 
-let console_: Console
-let bot: Agent
 let cat: Reviewer
 let ann: Page
 
+consoleWorld()
 beforeAll(async () => {
-  console_ = await openConsole()
-  bot = await console_.world.agent()
   cat = await console_.world.reviewer('cat')
   ann = await console_.signedIn({ reviewer: 'ann' })
 }, INSTALL_MS)
-afterAll(async () => {
-  await console_.close()
-  expect(console_.misdeeds).toEqual([])
-})
 
 const button = (name: string): ReturnType<Page['getByRole']> =>
   ann.getByRole('region', { name: 'Your decision' }).getByRole('button', { name })

@@ -1,24 +1,18 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { INSTALL_MS } from '../debian.ts'
-import { type Agent, held } from '../gateway-fixture.ts'
-import { axe, type Console, openConsole, PHONE, visit, WIDE } from './browser.ts'
+import { held } from '../gateway-fixture.ts'
+import { axe, PHONE, visit, WIDE } from './browser.ts'
+import { bot, console_, consoleWorld } from './console-world.ts'
 
 /** States without content: one sentence each, which says what is the case and what to do, with its buttons. */
 
-let console_: Console
-let bot: Agent
 let page: Page
 
+consoleWorld()
 beforeAll(async () => {
-  console_ = await openConsole()
-  bot = await console_.world.agent()
   page = await console_.signedIn({ reviewer: 'cat', viewport: WIDE })
 }, INSTALL_MS)
-afterAll(async () => {
-  await console_.close()
-  expect(console_.misdeeds).toEqual([])
-})
 
 const sentence = (words: string) => page.locator('.state h2', { hasText: words }).waitFor()
 

@@ -1,37 +1,21 @@
 import type { Page, Route } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { ThreadView } from '../../src/contract/reviewer.ts'
 import { INSTALL_MS } from '../debian.ts'
-import { type Agent, type Held, held, type Reviewer } from '../gateway-fixture.ts'
-import {
-  approve,
-  axe,
-  type Console,
-  DESKTOP,
-  expectNoSidewaysScroll,
-  openConsole,
-  PHONE,
-  seeAll,
-  visit,
-} from './browser.ts'
+import { type Held, held, type Reviewer } from '../gateway-fixture.ts'
+import { approve, axe, DESKTOP, expectNoSidewaysScroll, PHONE, seeAll, visit } from './browser.ts'
+import { bot, console_, consoleWorld } from './console-world.ts'
 
 /** One thread: reading it, deciding on it, and everything that may happen meanwhile. */
 
-let console_: Console
-let bot: Agent
 let ann: Page
 let ben: Reviewer
 
+consoleWorld()
 beforeAll(async () => {
-  console_ = await openConsole()
-  bot = await console_.world.agent()
   ben = await console_.world.reviewer('ben')
   ann = await console_.signedIn({ reviewer: 'ann' })
 }, INSTALL_MS)
-afterAll(async () => {
-  await console_.close()
-  expect(console_.misdeeds).toEqual([])
-})
 
 const HIGH = { amount: 20_000 }
 const CRITICAL = { amount: 60_000 }

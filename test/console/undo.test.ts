@@ -1,27 +1,21 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { ThreadView } from '../../src/contract/reviewer.ts'
 import { INSTALL_MS } from '../debian.ts'
-import { type Agent, held, type Held, type Reviewer } from '../gateway-fixture.ts'
-import { approve, axe, type Console, openConsole, seeAll, visit, WIDE } from './browser.ts'
+import { held, type Held, type Reviewer } from '../gateway-fixture.ts'
+import { approve, axe, seeAll, visit, WIDE } from './browser.ts'
+import { bot, console_, consoleWorld } from './console-world.ts'
 
 /** Votes on calls of low and medium risk wait five seconds, and no vote is lost in silence. */
 
-let console_: Console
-let bot: Agent
 let ben: Reviewer
 let ann: Page
 
+consoleWorld()
 beforeAll(async () => {
-  console_ = await openConsole()
-  bot = await console_.world.agent()
   ben = await console_.world.reviewer('ben')
   ann = await console_.signedIn({ reviewer: 'ann', viewport: WIDE })
 }, INSTALL_MS)
-afterAll(async () => {
-  await console_.close()
-  expect(console_.misdeeds).toEqual([])
-})
 
 const stateOf = async ({ thread }: Held): Promise<ThreadView> => (await ben.show(thread)).body
 const approved = async (page: Page, one: Held): Promise<void> => {

@@ -1,27 +1,21 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/contract/json.ts'
 import { BEAT_MS } from '../../src/http/operations/stream.ts'
 import { INSTALL_MS } from '../debian.ts'
-import { type Agent, held, type Held, type Reviewer } from '../gateway-fixture.ts'
-import { approve, type Console, expectNoSidewaysScroll, openConsole, PHONE, seeAll, WIDE } from './browser.ts'
+import { held, type Held, type Reviewer } from '../gateway-fixture.ts'
+import { approve, expectNoSidewaysScroll, PHONE, seeAll, WIDE } from './browser.ts'
+import { bot, console_, consoleWorld } from './console-world.ts'
 
 /** Ways to make a reviewer approve another call than the one that runs, in one session of a browser. */
 
-let console_: Console
-let bot: Agent
 let ben: Reviewer
 let page: Page
+consoleWorld()
 beforeAll(async () => {
-  console_ = await openConsole()
-  bot = await console_.world.agent()
   ben = await console_.world.reviewer('ben')
   page = await console_.signedIn({ reviewer: 'ann', viewport: WIDE })
 }, INSTALL_MS)
-afterAll(async () => {
-  await console_.close()
-  expect(console_.misdeeds).toEqual([])
-})
 
 const votesOn = async ({ thread }: Held): Promise<number> => (await ben.show(thread)).body.votes.length
 const holding = (payload: JsonObject): Promise<Held> => held(bot, { tool_name: 'hold', payload })
@@ -33,8 +27,8 @@ it.each([
   const one = await holding({ note })
   await console_.show(page, one)
   const button = page.getByRole('button', { name: /not seen/ })
-  await button.waitFor()
-  for (let press = 0; press < 3; press++) await page.keyboard.press('a')
+  await page.locator('.approve').waitFor()
+  for (let press = 0; press < 3 && (await button.count()) === 1; press++) await page.keyboard.press('a')
   const end = page.locator('.tree .said').filter({ hasText: /900$/ }).last()
   const bottom = await end.evaluate((element) => {
     const range = document.createRange()

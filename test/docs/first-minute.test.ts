@@ -80,8 +80,8 @@ it('README, JavaScript: an agent in a project of its own refunds an order after 
   expect(await approvedRun('node agent.mjs')).toBe('refunded order 7\n')
 })
 
-it('README, JavaScript: the test of an agent passes in that project, with a gateway of its own', async () => {
-  writeFileSync(join(project, 'agent.test.mjs'), block('README.md', 'startGateway'))
+it('docs/javascript/testing.md after the README: the test of an agent passes, with a gateway of its own', async () => {
+  writeFileSync(join(project, 'agent.test.mjs'), block('docs/javascript/testing.md', 'startGateway'))
   const out = await shell(`COUNTERSIGN_TEST_GATEWAY='${clone}' node --test agent.test.mjs`, project)
   expect(out).toMatch(/^# pass 1$/m)
 })

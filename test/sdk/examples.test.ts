@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -11,7 +11,7 @@ import { bundle, type Reviewer, startGateway, type TestGateway } from '@counters
 import { until } from '../until.ts'
 import { type Got, type Receiver, Receivers } from '../webhooks/receiver.ts'
 
-/* The programs of examples/javascript as their first lines say, and the test of docs/javascript/testing.md. */
+/* The programs of examples/javascript, as their first lines say. */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const receivers = new Receivers()
@@ -36,7 +36,6 @@ beforeAll(async () => {
     PATH: process.env['PATH'],
     COUNTERSIGN_URL: gateway.url,
     COUNTERSIGN_AGENT_KEY: gateway.agentKey,
-    COUNTERSIGN_TEST_GATEWAY: ROOT,
     PORT: '0',
   }
   reviewer = await gateway.reviewer()
@@ -118,10 +117,4 @@ it('the refund agent answers while reviewers decide, and a webhook continues its
   expect((await forward({ ...got, raw: `${got.raw} ` })).status).toBe(400)
   expect((await forward(got)).status).toBe(204)
   expect((await reviewer.ran()).length).toBe(ran)
-})
-
-it('the test of docs/javascript/testing.md passes', async () => {
-  const page = readFileSync(join(ROOT, 'docs/javascript/testing.md'), 'utf8')
-  writeFileSync(join(directory, 'agent.test.mjs'), /^```js\n([^]*?)^```/m.exec(page)?.[1] ?? '')
-  expect(await node('--test', 'agent.test.mjs')).toMatch(/^# pass 1$/m)
 })

@@ -61,7 +61,7 @@ describe('foreign text', () => {
     expect(problemOf(message)).toBeUndefined()
     const ask = { message: 'm', act: 'reject', heading: [run], offered: [text], required: true } as const
     expect(problemOfView(dialogOf(ask, 'C1'))).toBeUndefined()
-    expect(textsOf(answerOf({ kind: 'refused', text }))).toBe(text)
+    expect(textsOf(answerOf({ text }))).toBe(text)
   })
 })
 

@@ -13,7 +13,6 @@ import { reportNotes } from './import-report.ts'
 interface Wish {
   readonly dir: string
   readonly update: boolean
-  readonly force: boolean
 }
 
 /** Numbers of files by result. */
@@ -24,9 +23,9 @@ interface Counts {
 }
 
 /** `countersign add tool --all`: the contract of each tool that was read. */
-export async function addAll(result: ImportResult, { dir, update, force }: Wish): Promise<void> {
+export async function addAll(result: ImportResult, { dir, update }: Wish): Promise<void> {
   const leftOut = reportNotes(result.notes)
-  const counts = update ? await updated(dir, result) : await written(dir, result, force)
+  const counts = update ? await updated(dir, result) : await written(dir, result)
   const total = leftOut + counts.leftOut
   console.error(`${counts.says}; ${total === 0 ? 'no tool was left out' : `${total} left out`}`)
   if (counts.files + total === 0) throw usage('no tool was found')
@@ -63,13 +62,13 @@ async function writeFile(dir: string, { path, text }: BundleText): Promise<void>
 }
 
 /** @throws CliFailure */
-async function written(dir: string, { files }: ImportResult, force: boolean): Promise<Counts> {
+async function written(dir: string, { files }: ImportResult): Promise<Counts> {
   const there = await Promise.all(files.map(({ path }) => exists(join(dir, path))))
   const taken = files.filter((_, index) => there[index])
-  if (taken.length > 0 && !force)
+  if (taken.length > 0)
     throw usage(
       `nothing was written: ${taken.map(({ path }) => path).join(', ')} exists`,
-      'give --update to see and accept the changes, or --force to overwrite',
+      'give --update to see and accept the changes',
     )
   await refuseTwins(dir, files)
   for (const file of files) await writeFile(dir, file)

@@ -52,9 +52,8 @@ export const ADD = command({
     server: { takes: 'NAME', says: 'the name of the MCP server, as in `countersign mcp --server`' },
     all: { says: 'every tool of the source, under its own name: contracts only' },
     prefix: { takes: 'TEXT', says: 'with --all: text in front of every tool name' },
-    force: { says: 'with --all: overwrites existing files' },
     update: {
-      says: "as --all: shows how an MCP server's tools differ from their contracts, and accepts the differences",
+      says: 'as --all: shows how the tools differ from their contracts, and accepts the differences',
     },
     dir: { takes: 'DIR', default: DEFAULT_POLICIES, says: 'the bundle' },
   },
@@ -64,10 +63,10 @@ export const ADD = command({
 export async function add(args: readonly string[]): Promise<void> {
   const { values, operands, program } = parse(ADD, args)
   const [, name] = operands
-  const { dir, prefix = '', force, update, agent = USUAL_AGENT } = values
+  const { dir, prefix = '', update, agent = USUAL_AGENT } = values
   const source = { ...values, command: program }
   refuseMixed(name, source)
-  if (name === undefined) return addAll((await toolsOf(source))({ prefix }), { dir, force, update })
+  if (name === undefined) return addAll((await toolsOf(source))({ prefix }), { dir, update })
   if (!TOOL_NAME.pattern.test(name)) throw usage(`\`${name}\` is not a tool name: ${TOOL_NAME.hint ?? ''}`)
   const before = await textsOf(dir)
   refuseKnown(name, before)
@@ -81,21 +80,17 @@ type Given = Flags & Pick<SourceOptions, 'command'>
 
 /** Refuses two sources, and flags that would have no effect. */
 function refuseMixed(name: string | undefined, given: Given): void {
-  const { example, openapi, mcp, tools, python, server, update, force } = given
+  const { example, openapi, mcp, tools, python, server, update } = given
   const isAll = given.all || update
   const sources = [example, openapi, mcp || undefined, tools, python].filter((one) => one !== undefined)
-  const others = isAll
-    ? (['example', 'python', 'operation', 'agent'] as const)
-    : (['prefix', 'force'] as const)
-  const idle = others.find((flag) => given[flag] !== undefined && given[flag] !== false)
-  const isMcp = mcp || tools !== undefined
+  const others = isAll ? (['example', 'python', 'operation', 'agent'] as const) : (['prefix'] as const)
+  const idle = others.find((flag) => given[flag] !== undefined)
   const refusals: readonly (readonly [boolean, string])[] = [
     [sources.length !== 1, 'give exactly one of --example, --openapi, --mcp, --tools and --python'],
     [mcp !== given.command.length > 0, '--mcp takes the command of the server behind --'],
     [(name !== undefined) === isAll, 'give NAME, or --all for every tool of the source'],
     [idle !== undefined, `--${idle} ${isAll ? 'is for one tool' : 'needs --all'}`],
-    [update && force, 'give --update or --force, not both'],
-    [(update || server !== undefined) && !isMcp, '--server and --update are for an MCP server'],
+    [server !== undefined && !mcp && tools === undefined, '--server is for an MCP server'],
     [!SERVER_NAME.test(server ?? 'mcp'), '--server must be up to 64 letters, digits, `_` and `-`'],
   ]
   const [, refusal] = refusals.find(([isRefused]) => isRefused) ?? []

@@ -139,7 +139,8 @@ class QueueWithPatience implements Admission {
     response[ASKING] = asking
     // a written answer ends the place, because a slow reader must not keep it
     response.on('prefinish', this.#end)
-    response.once('close', this.#end)
+    // a response closes once, and `once` would make a function for each
+    response.on('close', this.#end)
     if (lane.queue.size === 0 && this.#mayBegin(asking) && this.#takes(asking)) this.#begin(asking)
     else this.#wait(asking)
   }

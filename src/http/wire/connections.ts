@@ -69,7 +69,7 @@ class Connections {
     }
     server.on('request', ({ socket }, response) => {
       count(socket, 1)
-      response.once('close', closed)
+      response.on('close', closed)
     })
   }
 

@@ -53,7 +53,7 @@ export function oneAtATime(serve: RequestListener): RequestListener {
     const goesOn = socket.writable && this.statusCode !== UNAUTHENTICATED
     const next = goesOn ? line.waiting.shift() : undefined
     if (next !== undefined) {
-      next.response.once('close', closed)
+      next.response.on('close', closed)
       inTurn(next)
       return
     }
@@ -73,7 +73,7 @@ export function oneAtATime(serve: RequestListener): RequestListener {
       return
     }
     line.busy = true
-    response.once('close', closed)
+    response.on('close', closed)
     serve(request, response)
   }
 }

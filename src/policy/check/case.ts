@@ -1,17 +1,16 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { VERDICTS, type Risk, type Verdict } from '../../domain/decision.ts'
+import { MAX_REASON_CHARACTERS } from '../text/bounds.ts'
 import { didYouMean } from '../text/nearest.ts'
 import { toJson, type Doc, type DocMap } from '../yaml/parse.ts'
 import {
   defined,
-  given,
   PERSON_NAME,
   readBoolean,
   readKeys,
   readMap,
   readName,
   readOneOf,
-  readRisk,
   readText,
   readTexts,
   TENANT_NAME,
@@ -23,6 +22,9 @@ import type { Call } from '../language/snapshot.ts'
 import type { Mark } from '../yaml/source.ts'
 import { showForeign } from '../text/text.ts'
 import { parseDate, WEEKDAYS, type WeekTime } from '../language/time.ts'
+import { SEEN } from './change.ts'
+import { verdictIn } from './rule-context.ts'
+import { closed, has, key, list, partOf, readSpec, RISK, specOf, value } from './spec.ts'
 
 /** An inline test (docs/policy-language.md): one call and its expected decision. */
 export interface CaseIr {
@@ -46,72 +48,87 @@ export interface CaseIr {
 /** A weekday and hour, or a local time that is read as UTC, in ms. */
 export type CaseTime = WeekTime | { readonly localMs: number }
 
-const CASE_KEYS = [
-  'tool',
-  'payload',
-  'agent',
-  'task',
-  'used',
-  'risk_level',
-  'time',
-  'risk',
-  'by',
-  ...VERDICTS,
-] as const
+/** The members that the keys of a test give. */
+interface Entry extends Pick<CaseIr, 'name' | 'payload' | 'used' | 'riskLevel' | 'time' | 'risk' | 'by'> {
+  readonly agent: readonly Setting[]
+  readonly task: readonly Setting[]
+  readonly tool: string
+}
+
+interface Around {
+  /** The names of the tools of the file. */
+  readonly tools: readonly string[]
+}
+
+const NAME = value((reader, doc) => readText(reader, doc, 'the name of a test'), {
+  type: 'string',
+  minLength: 1,
+  maxLength: MAX_REASON_CHARACTERS,
+})
+const nameRow = key('name', NAME, 'What the test shows.', SEEN)
+const PAYLOAD = value((reader, doc, what) => {
+  const map = readMap(reader, doc, what)
+  return map && (toJson(map) as JsonObject)
+}, partOf('payload'))
+/** The facts of a test. It may name agents and tenants that the pattern of a fact does not know. */
+const factsOf = (place: 'agent' | 'task'): JsonObject =>
+  closed(
+    [],
+    Object.fromEntries(
+      [...factsUnder(place)].map(([name, { schema }]) => [
+        name,
+        defined({ ...schema, pattern: undefined }) as JsonObject,
+      ]),
+    ),
+  )
+const ANY_TEXT = { type: 'string' }
+const AGENT = value(checkAgent, { anyOf: [ANY_TEXT, factsOf('agent')] })
+const TASK = value((reader, doc) => checkFacts(reader, doc, 'task'), factsOf('task'))
+const USED = value(checkUsed, { type: 'object', additionalProperties: { type: 'number', minimum: 0 } })
+const HOUR = { type: 'integer', minimum: 0, maximum: 23 }
+const TIME = value(checkTime, {
+  anyOf: [
+    { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}$' },
+    closed([], { weekday: { enum: WEEKDAYS }, hour: HOUR }),
+  ],
+})
+
+/** The keys of a test. */
+export const CASE_KEYS = specOf<Entry, Around>()('a test', {
+  allow: nameRow,
+  review: nameRow,
+  reject: nameRow,
+  payload: key('payload', PAYLOAD, '', SEEN),
+  agent: key('agent', AGENT, '', SEEN),
+  task: key('task', TASK, '', SEEN),
+  used: key('used', USED, 'Earlier charges, by limit id.', SEEN),
+  risk_level: key('riskLevel', RISK, 'What the agent claims.', SEEN),
+  time: key('time', TIME, '', SEEN),
+  tool: key('tool', value(checkCaseTool, partOf('tool')), '', SEEN),
+  risk: key('risk', RISK, 'The expected risk.', SEEN),
+  by: key('by', value(readTexts, list(ANY_TEXT)), 'Exactly the deciding ids.', SEEN),
+})
+
+const DEFAULTS = { task: [], payload: {}, used: new Map<string, number>() }
 
 /** Checks a test case. `tool:` is needed only when the file applies to several tools. */
-export function checkCase(reader: Reader, doc: Doc, tools: readonly string[]): CaseIr | undefined {
+export function checkCase(reader: Reader, doc: Doc, tools: Around['tools']): CaseIr | undefined {
   const map = readMap(reader, doc, 'a test')
   if (!map) return undefined
-  const keys = readKeys(reader, map, { what: 'a test', optional: CASE_KEYS })
-  const verdicts = VERDICTS.filter((one) => keys[one] !== undefined)
-  const verdict = verdicts[0]
-  if (verdicts.length !== 1)
-    reader.report(
-      'verdict-count',
-      map,
-      `a test needs exactly one of allow:, review: and reject:, found ${verdicts.length}`,
-    )
-  const nameAt = verdict && keys[verdict]
-  const name = given(nameAt, (at) => readText(reader, at, 'the name of a test'))
-  const tool = checkCaseTool(reader, map, { at: keys.tool, tools })
-  const call = checkCall(reader, keys)
-  const risk = given(keys.risk, (at) => readRisk(reader, at))
-  const by = given(keys.by, (at) => readTexts(reader, at, '`by`'))
-  if (!verdict || name === undefined || tool === undefined) return undefined
-  return { name, tool, verdict, ...call, ...defined({ risk, by }), reader, at: nameAt ?? map }
+  const verdict = verdictIn(reader, map, { what: 'a test', verdicts: VERDICTS })
+  const { entry, at } = readSpec(reader, map, CASE_KEYS, { tools })
+  const { agent, task, ...rest } = { ...DEFAULTS, agent: unnamedAgent(), ...entry }
+  if (!at.tool && tools.length > 1)
+    reader.report('missing-key', map, 'this file applies to several tools: the test needs `tool:`')
+  const tool = at.tool || tools.length > 1 ? rest.tool : tools[0]
+  if (!verdict || tool === undefined || !has(rest, 'name')) return undefined
+  const set = (call: Call): Call =>
+    [...agent, ...task].reduce((put, { fact, value: fixed }) => fact.put(put, fixed), call)
+  return { ...rest, tool, verdict, set, reader, at: at[verdict] ?? map }
 }
 
-type CallKeys = Readonly<Partial<Record<(typeof CASE_KEYS)[number], Doc>>>
-
-function checkCall(
-  reader: Reader,
-  keys: CallKeys,
-): Pick<CaseIr, 'payload' | 'set' | 'used' | 'riskLevel' | 'time'> {
-  const payload = given(keys.payload, (at) => readMap(reader, at, '`payload`'))
-  const agent = checkAgent(reader, keys.agent)
-  const task = given(keys.task, (at) => checkFacts(reader, at, 'task')) ?? []
-  const time = given(keys.time, (at) => checkTime(reader, at))
-  const riskLevel = given(keys.risk_level, (at) => readRisk(reader, at))
-  return {
-    payload: payload ? (toJson(payload) as JsonObject) : {},
-    set: (call) => [...agent, ...task].reduce((put, { fact, value }) => fact.put(put, value), call),
-    used: given(keys.used, (at) => checkUsed(reader, at)) ?? new Map(),
-    ...defined({ time, riskLevel }),
-  }
-}
-
-function checkCaseTool(
-  reader: Reader,
-  map: Doc,
-  { at, tools }: { readonly at: Doc | undefined; readonly tools: readonly string[] },
-): string | undefined {
-  if (at === undefined) {
-    if (tools.length > 1)
-      reader.report('missing-key', map, 'this file applies to several tools: the test needs `tool:`')
-    return tools.length === 1 ? tools[0] : undefined
-  }
-  const name = readText(reader, at, '`tool`')
+function checkCaseTool(reader: Reader, at: Doc, what: string, { tools }: Around): string | undefined {
+  const name = readText(reader, at, what)
   if (name === undefined || tools.includes(name)) return name
   reader.report(
     'unknown-tool',
@@ -140,17 +157,16 @@ interface Setting {
 }
 
 /** Reads the agent of a test. The directory does not have an agent without a name, so it has no owners. */
-function checkAgent(reader: Reader, doc: Doc | undefined): readonly Setting[] {
-  if (doc !== undefined && doc.kind !== 'map') {
+function checkAgent(reader: Reader, doc: Doc): readonly Setting[] {
+  if (doc.kind !== 'map') {
     const id = readName(reader, doc, '`agent`', PERSON_NAME)
     return id === undefined ? [] : settings('agent', { id })
   }
-  const isNamed = doc?.entries.some(({ key }) => key === 'id') === true
-  return [
-    ...(isNamed ? [] : settings('agent', { owners: [] })),
-    ...(doc === undefined ? [] : checkFacts(reader, doc, 'agent')),
-  ]
+  const isNamed = doc.entries.some(({ key: name }) => name === 'id')
+  return [...(isNamed ? [] : unnamedAgent()), ...checkFacts(reader, doc, 'agent')]
 }
+
+const unnamedAgent = (): Setting[] => settings('agent', { owners: [] })
 
 const settings = (place: 'agent' | 'task', values: JsonObject): Setting[] =>
   [...factsUnder(place)].flatMap(([key, fact]) => {

@@ -50,3 +50,13 @@ export const amount =
     before === after
       ? []
       : [(after > before ? loosens : tightens)(`${what} ${show(before)} -> ${show(after)}`)]
+
+/** Says the new value before the old one. A higher rank is stricter. */
+export const instead =
+  <T>(what: string, show: (value: T) => string, rankOf?: (value: T) => number): Diff<T> =>
+  (before, after) => {
+    const text = `${what} ${show(after)} instead of ${show(before)}`
+    if (show(before) === show(after)) return []
+    if (!rankOf) return [{ direction: 'changes', text }]
+    return [(rankOf(after) > rankOf(before) ? tightens : loosens)(text)]
+  }

@@ -4,7 +4,7 @@ import { PERSON_NAME, readMap, readName, TENANT_NAME, WORD, type Reader } from '
 import type { AgentEntry, Directory, ReviewerEntry, Tenant } from '../language/snapshot.ts'
 import { SEEN } from './change.ts'
 import { AGENT_KEYS, REVIEWER_KEYS } from './directory-keys.ts'
-import { inside, key, mapOf, name, need, readSpec, schemaOf, specOf, value } from './spec.ts'
+import { inside, key, mapOf, name, need, readSpec, type SoFar, schemaOf, specOf, value } from './spec.ts'
 
 /** Checks directory.yaml (docs/policy-language.md). An agent needs `owners`, and a reviewer `groups`. */
 export function checkDirectory(reader: Reader, doc: Doc): Directory | undefined {
@@ -34,9 +34,8 @@ const readAgents = (
   reader: Reader,
   doc: Doc,
   what: string,
-  _: unknown,
-  { reviewers = new Map() }: Partial<Tenant>,
-): Tenant['agents'] | undefined => AGENTS.read(reader, doc, what, { reviewers }, {})
+  { soFar: { reviewers = new Map() } }: SoFar<Tenant>,
+): Tenant['agents'] | undefined => AGENTS.read(reader, doc, what, { reviewers })
 
 const TENANT_KEYS = specOf<Tenant>()('a tenant', {
   agents: { ...key('agents', value(readAgents, AGENTS.schema), '', SEEN), late: true },

@@ -19,12 +19,14 @@ import {
   count,
   DURATION,
   GROUP,
+  has,
   key,
   list,
   need,
   ON,
   oneOf,
   readSpec,
+  type SoFar,
   schemaOf,
   specOf,
   value,
@@ -57,8 +59,8 @@ const BEFORE = value((reader, doc, what, { expires_ms = Infinity }: Expiring) =>
   if (ms === undefined || ms < expires_ms) return ms
   return reader.report('bad-value', doc, `${what} is not before the level expires`) as undefined
 }, DURATION.schema)
-const REMINDER = value((reader, doc, what, _: unknown, soFar: Expiring) => {
-  const ms = BEFORE.read(reader, doc, what, soFar, {})
+const REMINDER = value((reader, doc, what, { soFar }: SoFar<Level>) => {
+  const ms = BEFORE.read(reader, doc, what, soFar)
   return ms === undefined ? undefined : [ms]
 }, DURATION.schema)
 
@@ -128,16 +130,15 @@ export function checkLevel(
   const map = readMap(reader, doc, 'a review level')
   if (!map) return undefined
   const { entry, at } = readSpec(reader, map, LEVEL_KEYS, around)
-  const { group, approvals, escalate = [], comments = [], reveal, chat, ...rest } = entry
-  const { expires_ms } = rest
-  if (group === undefined || !at.group || approvals === undefined || expires_ms === undefined)
-    return undefined
+  if (!at.group || !has(entry, 'group', 'approvals', 'expires_ms')) return undefined
+  const reveal = riskAbove(risk, 'low') ? ('required' as const) : ('optional' as const)
+  const { group, approvals, escalate, comments, ...parts } = { escalate: [], comments: [], reveal, ...entry }
+  const { chat, reveal: shown, ...rest } = parts
   around.uses.push({ group, approvals, at: at.group, level: risk })
   if (at.chat && chat) reportChat(reader, at.chat, { risk, interactive: rest.interactive })
-  const standard = riskAbove(risk, 'low') ? 'required' : 'optional'
   return {
-    requirement: { seats: [{ group, approvals, escalate }], remind_after_ms: [], ...rest, expires_ms },
-    view: { comments, reveal: reveal ?? standard, ...(chat && { chat }) },
+    requirement: { seats: [{ group, approvals, escalate }], remind_after_ms: [], ...rest },
+    view: { comments, reveal: shown, ...(chat && { chat }) },
   }
 }
 
@@ -187,14 +188,13 @@ function readEscalations(
   reader: Reader,
   doc: Doc,
   what: string,
-  { uses }: Around,
-  soFar: Expiring,
+  { uses, soFar: { expires_ms } }: Around & SoFar<Level>,
 ): readonly Escalation[] {
   const steps = doc.kind === 'list' ? doc.items : [doc]
   return steps.flatMap((step) => {
     const map = readMap(reader, step, what)
     if (!map) return []
-    const { entry, at } = readSpec(reader, map, ESCALATION_KEYS, soFar)
+    const { entry, at } = readSpec(reader, map, ESCALATION_KEYS, { expires_ms })
     const { group, after_ms } = entry
     if (group === undefined || !at.group || after_ms === undefined) return []
     uses.push({ group, approvals: 1, at: at.group })

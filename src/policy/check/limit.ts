@@ -3,69 +3,98 @@ import { listOfObjects } from './indexes.ts'
 import type { MatchContext } from './match.ts'
 import { checkPayloadField, reportFieldProblem } from './path.ts'
 import { checkFunction } from './types.ts'
-import { type RuleContext, checkId, checkReason } from './rule-context.ts'
+import { instead, SEEN } from './change.ts'
+import { DURATION, has, key, need, oneOf, partOf, readSpec, RISK, specOf, value } from './spec.ts'
+import { ID_ROW, MODE_ROW, reasonRow, type RuleContext, verdictIn } from './rule-context.ts'
+import { RISKS, type Risk } from '../../domain/decision.ts'
+import { duration } from '../language/time.ts'
 import { fieldText, isFieldProblem, parseField } from '../language/fields.ts'
 import { isNeverScope } from '../language/facts.ts'
 import type { FieldIr, LimitIr } from '../language/rule.ts'
 import { didYouMean } from '../text/nearest.ts'
-import type { Doc, DocMap } from '../yaml/parse.ts'
+import type { Doc } from '../yaml/parse.ts'
 import { schemaAt } from '../schema/defaults.ts'
-import {
-  defined,
-  given,
-  readDuration,
-  readKeys,
-  readMap,
-  readOneOf,
-  readRisk,
-  readText,
-  type Reader,
-} from '../yaml/shape.ts'
+import { readMap, readText, type Reader } from '../yaml/shape.ts'
 import { lineOf } from '../yaml/source.ts'
 import { hasReadable } from '../schema/possible.ts'
 import { describeKinds } from '../schema/possible-words.ts'
 
-const VERDICTS = ['review', 'reject'] as const
-const MEASURES = ['count', 'sum'] as const
-const LIMIT_KEYS = ['risk', 'mode', ...MEASURES, ...VERDICTS] as const
-const REQUIRED_KEYS = ['id', 'at_most', 'within', 'per'] as const
 const NO_CONDITION =
   'a limit has no conditions: it counts each call of its file; `per` and `sum` choose what it counts'
-const HINTS = { when: NO_CONDITION, unless: NO_CONDITION, if: NO_CONDITION }
-type LimitKeys = Readonly<Partial<Record<(typeof LIMIT_KEYS)[number] | (typeof REQUIRED_KEYS)[number], Doc>>>
 
 /** The maximum length of a limit's id. The counter's name in the store contains the id. */
 const MAX_ID = 100
+
+/** The members that the keys of a limit give. */
+interface Entry extends Pick<
+  LimitIr,
+  'id' | 'reason' | 'mode' | 'risk' | 'sum' | 'atMost' | 'withinMs' | 'per'
+> {
+  readonly count?: 'calls'
+}
+
+interface Around extends Omit<RuleContext, 'groups'> {
+  readonly context: MatchContext
+}
+
+const measured = (field: LimitIr['per'] | undefined): string =>
+  typeof field === 'object' ? fieldText(field) : (field ?? 'calls')
+const rankOf = (risk: Risk | undefined): number => (risk === undefined ? -1 : RISKS.indexOf(risk))
+const ID = value(
+  (reader, doc, what, around: Around) => checkLength(reader, doc, ID_ROW.read(reader, doc, what, around)),
+  ID_ROW.schema,
+)
+const PER = value((_, doc, __, { context }: Around) => checkPer(context, doc), partOf('per'))
+const SUM = value((_, doc, __, { context }: Around) => checkSum(context, doc), partOf('sum'))
+const AMOUNT = value(readAmount, { type: 'number', minimum: 0 })
+
+/** The keys of a limit. */
+export const LIMIT_KEYS = specOf<Entry, Around>()(
+  'a limit',
+  {
+    id: need('id', ID, ID_ROW.doc, SEEN),
+    review: reasonRow('review'),
+    reject: reasonRow('reject'),
+    risk: key(
+      'risk',
+      RISK,
+      'Raises the risk of the call when the limit is reached.',
+      instead('risk', (risk) => risk ?? 'of the call', rankOf),
+    ),
+    mode: MODE_ROW,
+    count: key('count', oneOf(['calls']), 'Counts calls.', SEEN),
+    sum: key('sum', SUM, 'Sums a field.', instead('counts', measured)),
+    at_most: need(
+      'atMost',
+      AMOUNT,
+      '',
+      instead('at most', String, (most: number) => -most),
+    ),
+    within: need('withinMs', DURATION, '', instead('within', duration, Number)),
+    per: need('per', PER, 'The field whose values are counted separately.', instead('per', measured)),
+  },
+  { when: NO_CONDITION, unless: NO_CONDITION, if: NO_CONDITION },
+)
 
 /** Checks one entry of `limits:` (docs/policy-language.md). */
 export function checkLimit(
   context: MatchContext,
   doc: Doc,
-  { world, shadow, places }: Omit<RuleContext, 'groups'>,
+  rest: Omit<RuleContext, 'groups'>,
 ): LimitIr | undefined {
   const { reader } = context
   const map = readMap(reader, doc, 'a limit')
   if (!map) return undefined
-  const keys: LimitKeys = readKeys(reader, map, {
-    what: 'a limit',
-    required: REQUIRED_KEYS,
-    optional: LIMIT_KEYS,
-    hints: HINTS,
-  })
-  const id = given(keys.id, (at) => checkLength(reader, at, checkId(reader, at, world)))
-  const ruling = checkVerdict(reader, map, keys)
-  const own = given(keys.mode, (at) => readOneOf(reader, at, '`mode`', ['shadow'])) !== undefined
-  const risk = given(keys.risk, (at) => readRisk(reader, at))
-  const measure = checkMeasure(context, map, keys)
-  const atMost = given(keys.at_most, (at) => readAmount(reader, at, '`at_most`'))
-  const withinMs = given(keys.within, (at) => readDuration(reader, at, '`within`'))
-  const per = given(keys.per, (at) => checkPer(context, at))
-  if (id === undefined || !ruling || !measure || per === undefined) return undefined
-  if (atMost === undefined || withinMs === undefined) return undefined
-  places.set(id, map)
-  const mode = shadow || own ? 'shadow' : 'enforced'
+  const verdict = verdictIn(reader, map, { what: 'a limit', verdicts: ['review', 'reject'] })
+  const { entry, at } = readSpec(reader, map, LIMIT_KEYS, { ...rest, context })
+  if ((at.count === undefined) === (at.sum === undefined))
+    return reader.report('missing-key', map, 'a limit needs exactly one of `count:` and `sum:`') as undefined
+  if (!verdict || !has(entry, 'id', 'reason', 'atMost', 'withinMs', 'per')) return undefined
+  const { mode, count, ...parts } = entry
+  if ((count ?? parts.sum) === undefined) return undefined
+  rest.places.set(parts.id, map)
   const line = lineOf(reader.source, map.mark.start)
-  return { id, ...ruling, mode, line, ...measure, atMost, withinMs, per, ...defined({ risk }) }
+  return { verdict, mode: rest.shadow || mode ? 'shadow' : 'enforced', line, ...parts }
 }
 
 function checkLength(reader: Reader, at: Doc, id: string | undefined): string | undefined {
@@ -73,44 +102,15 @@ function checkLength(reader: Reader, at: Doc, id: string | undefined): string | 
   return reader.report('bad-value', at, `the id of a limit is at most ${MAX_ID} characters long`) as undefined
 }
 
-function checkVerdict(
-  reader: Reader,
-  map: DocMap,
-  keys: LimitKeys,
-): Pick<LimitIr, 'verdict' | 'reason'> | undefined {
-  const named = VERDICTS.filter((verdict) => keys[verdict] !== undefined)
-  const [verdict] = named
-  if (named.length !== 1)
-    reader.report(
-      'verdict-count',
-      map,
-      `a limit needs exactly one of review: and reject:, found ${named.length}`,
-    )
-  const reason = verdict && given(keys[verdict], (at) => checkReason(reader, at))
-  return verdict && reason !== undefined ? { verdict, reason } : undefined
-}
-
-/** Reads `count: calls` or `sum: FIELD`. */
-function checkMeasure(
-  context: MatchContext,
-  map: DocMap,
-  { count, sum }: LimitKeys,
-): { readonly sum?: FieldIr } | undefined {
+/** Reads the field that a limit adds up. */
+function checkSum(context: MatchContext, sum: Doc): FieldIr | undefined {
   const { reader } = context
-  if ((count === undefined) === (sum === undefined)) {
-    reader.report('missing-key', map, 'a limit needs exactly one of `count:` and `sum:`')
-    return undefined
-  }
-  if (count !== undefined)
-    return readOneOf(reader, count, '`count`', ['calls']) === undefined ? undefined : {}
-  const field = sum && checkField(context, sum, { what: '`sum`' })
-  if (!field || !sum) return undefined
-  if (field.root !== 'payload' || field.fn !== undefined) {
-    reader.report('bad-value', sum, '`sum` adds up a field of the payload')
-    return undefined
-  }
+  const field = checkField(context, sum, { what: '`sum`' })
+  if (!field) return undefined
+  if (field.root !== 'payload' || field.fn !== undefined)
+    return reader.report('bad-value', sum, '`sum` adds up a field of the payload') as undefined
   const loose = context.tools.find((tool) => !isAmount(schemaAt(tool.inputSchema, field.path)))
-  if (loose === undefined) return { sum: field }
+  if (loose === undefined) return field
   const hint = `write \`{ type: integer, minimum: 0 }\` for it in the contract of \`${loose.name}\``
   reader.report('bad-value', sum, `\`${field.name}\` must be an integer that is never negative`, hint)
   return undefined

@@ -22,6 +22,7 @@ import {
   readSpec,
   RISK,
   schemaOf,
+  type SoFar,
   specOf,
   TEXT,
   value,
@@ -80,8 +81,7 @@ const LEVELS = value(
     reader,
     doc,
     _,
-    { uses, withFiles }: Around,
-    { lists = new Map(), timezone = 'UTC' }: Partial<RoutingEntry>,
+    { uses, withFiles, soFar: { lists = new Map(), timezone = 'UTC' } }: Around & SoFar<RoutingEntry>,
   ) => checkLevels(reader, doc, { uses, lists: withFiles(lists), timezone }),
   (names) => {
     const level = schemaOf(LEVEL_KEYS, names)

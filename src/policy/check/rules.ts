@@ -7,6 +7,8 @@ import { checkRule } from './rule.ts'
 import type { World, RuleContext } from './rule-context.ts'
 import type { GroupUse } from './level.ts'
 import { readLiteral } from './routing.ts'
+import { SEEN } from './change.ts'
+import { key, list, partOf, readSpec, type Schema, specOf, TEXT, value } from './spec.ts'
 import { reportReserved, RESERVED } from './test.ts'
 import type { ToolUse } from './tool-names.ts'
 import { checkMeaning } from './types.ts'
@@ -17,12 +19,12 @@ import { didYouMean } from '../text/nearest.ts'
 import type { Doc, DocEntry, DocMap } from '../yaml/parse.ts'
 import {
   given,
-  readKeys,
   readList,
   readMap,
   readName,
   readOneOf,
   readText,
+  RULE_ID,
   TOOL_GLOB,
   type Reader,
 } from '../yaml/shape.ts'
@@ -41,15 +43,54 @@ export interface CheckedRuleFile {
   readonly toolUses: readonly ToolUse[]
 }
 
+/** A part that checkRuleFile reads. In editors, some depend on the tool as well. */
+const part = <const To extends string>(to: To, schema: Schema, doc: string) =>
+  key(
+    to,
+    value((_, at: Doc) => at, schema),
+    doc,
+    SEEN,
+  )
+
+/** The keys of a rule file. */
+export const RULE_FILE_KEYS = specOf<
+  Record<
+    'tool' | 'tools' | 'owner' | 'missing_means' | 'mode' | 'conditions' | 'rules' | 'limits' | 'tests',
+    Doc
+  >
+>()('a rule file', {
+  tool: part('tool', partOf('tool'), 'The tool that the rules are for.'),
+  tools: part(
+    'tools',
+    { ...list({ type: 'string', pattern: TOOL_GLOB.pattern.source }), minItems: 1 },
+    'Tools that the rules are for; `*` is any run of characters.',
+  ),
+  owner: part('owner', TEXT.schema, 'Who answers for the rules.'),
+  missing_means: part(
+    'missing_means',
+    { type: 'object' },
+    'What a tool does when an optional argument is left out.',
+  ),
+  mode: part(
+    'mode',
+    { const: 'shadow' },
+    'Shadow mode: the file decides nothing, and its rules are counted.',
+  ),
+  conditions: part(
+    'conditions',
+    { type: 'object', propertyNames: { pattern: RULE_ID.pattern.source } },
+    'Conditions with a name, which the matches of this file may use.',
+  ),
+  rules: { ...part('rules', { type: 'array', minItems: 1 }, ''), required: true },
+  limits: part('limits', { type: 'array', minItems: 1 }, ''),
+  tests: part('tests', { type: 'array' }, ''),
+})
+
 /** Checks one rules/ file (docs/policy-language.md). The file needs `rules`, and either `tool` or `tools`. */
 export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRuleFile | undefined {
   const root = readMap(reader, doc, 'a rule file')
   if (!root) return undefined
-  const keys = readKeys(reader, root, {
-    what: 'a rule file',
-    required: ['rules'],
-    optional: ['tool', 'tools', 'owner', 'missing_means', 'mode', 'conditions', 'limits', 'tests'],
-  })
+  const keys = readSpec(reader, root, RULE_FILE_KEYS, {}).entry
   const target = checkTarget(reader, root, { tool: keys.tool, tools: keys.tools, world })
   const shadow = given(keys.mode, (at) => readOneOf(reader, at, '`mode`', ['shadow'])) !== undefined
   const declared = new Set(

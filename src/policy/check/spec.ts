@@ -19,50 +19,52 @@ import {
 } from '../yaml/shape.ts'
 import type { Change } from './change.ts'
 
-/** What schemas of editors take from a bundle. */
+/** The parts of a bundle that schemas of editors name. */
 export interface Names {
   readonly groups: readonly string[]
+  /** The schemas that depend on the tool of a rule file. */
+  readonly parts?: Readonly<Record<Part, JsonObject>>
 }
+type Part = 'tool' | 'match' | 'sum' | 'per' | 'payload'
 
 /** The names of no bundle in particular. */
 export const NO_NAMES: Names = { groups: [] }
 
-type Schema = JsonObject | ((names: Names) => JsonObject)
+export type Schema = JsonObject | ((names: Names) => JsonObject)
 
-/** Returns undefined after a finding. `soFar` has the members that were read before. */
-type Read<T, Around, SoFar> = (
-  reader: Reader,
-  doc: Doc,
-  what: string,
-  around: Around,
-  soFar: SoFar,
-) => T | undefined
+/** Returns undefined after a finding. */
+type Read<T, Around> = (reader: Reader, doc: Doc, what: string, around: Around) => T | undefined
 
 /** A kind of value: its reader, and its schema in editors. */
-export interface Value<T, Around = unknown, SoFar = unknown> {
-  readonly read: Read<T, Around, SoFar>
+export interface Value<T, Around = unknown> {
+  readonly read: Read<T, Around>
   readonly schema: Schema
 }
 
-export const value = <T, Around, SoFar>(
-  read: Read<T, Around, SoFar>,
-  schema: Schema,
-): Value<T, Around, SoFar> => ({ read, schema })
+export const value = <T, Around>(read: Read<T, Around>, schema: Schema): Value<T, Around> => ({
+  read,
+  schema,
+})
+
+/** The members of an entry that were read before. */
+export interface SoFar<Entry> {
+  readonly soFar: Partial<Entry>
+}
 
 interface Said {
   readonly required?: true
-  /** What editors and the reference say. */
+  /** The text of editors. */
   readonly doc: string
   readonly schema: Schema
 }
 
 /**
- * A key of a mapping, with everything that the language knows of it. Its value becomes the member `to` of the entry,
- * so a key that no member takes does not compile.
+ * A key of a mapping, with everything that the language knows of it. Its value becomes the member `to` of the entry.
+ * So each key needs a member that takes it, or the row does not compile.
  */
 type Row<Entry, Around, Asked> = {
   readonly [M in keyof Entry]-?: Said &
-    Value<Exclude<Entry[M], undefined>, Around, Partial<Entry>> & {
+    Value<Exclude<Entry[M], undefined>, Around & SoFar<Entry>> & {
       readonly to: M
       /** Read after the rows without it, because its value depends on theirs. */
       readonly late?: true
@@ -71,7 +73,7 @@ type Row<Entry, Around, Asked> = {
     }
 }[keyof Entry]
 
-/** A row: the member, the kind of its value, what editors and the reference say, and what `diff` says. */
+/** A row: the member, the kind of its value, the text of editors, and the lines of `diff`. */
 export const key = <const To, V, Diff>(to: To, kind: V, doc: string, diff: Diff) =>
   ({ to, ...kind, doc, diff }) as const
 
@@ -122,11 +124,17 @@ export function readSpec<Entry, Around, K extends string>(
   const late = (one: K): number => (spec.rows[one].late ? 1 : 0)
   for (const one of names.toSorted((a, b) => late(a) - late(b))) {
     const [row, doc] = [spec.rows[one], at[one]]
-    const read = doc && row.read(reader, doc, `\`${one}\``, around, entry)
+    const read = doc && row.read(reader, doc, `\`${one}\``, { ...around, soFar: entry })
     if (read !== undefined) entry[row.to] = read
   }
   return { entry, at }
 }
+
+/** Returns true when the entry has these members. */
+export const has = <Entry, M extends keyof Entry>(
+  entry: Partial<Entry>,
+  ...members: readonly M[]
+): entry is Partial<Entry> & Pick<Entry, M> => members.every((one) => entry[one] !== undefined)
 
 export const schemaOf = (spec: AnySpec, names: Names = NO_NAMES): JsonObject => {
   const parts = Object.entries(spec.rows).map(([name, { schema, doc }]): [string, JsonObject] => [
@@ -136,7 +144,12 @@ export const schemaOf = (spec: AnySpec, names: Names = NO_NAMES): JsonObject => 
   return closed(requiredOf(spec), Object.fromEntries(parts))
 }
 
-const resolve = (schema: Schema, names: Names): JsonObject =>
+export const partOf =
+  (part: Part): Schema =>
+  ({ parts }) =>
+    parts?.[part] ?? {}
+
+export const resolve = (schema: Schema, names: Names): JsonObject =>
   typeof schema === 'function' ? schema(names) : schema
 
 /** Compares the entries, key by key. */

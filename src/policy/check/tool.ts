@@ -25,7 +25,7 @@ import { DISCLOSE, type DiscloseLevels } from '../language/disclose.ts'
 import { PROOFS } from '../language/proof.ts'
 import { REVERSIBILITIES } from '../language/reversibility.ts'
 import { noted, SEEN } from './change.ts'
-import { each, key, list, named, need, oneOf, readSpec, RISK, specOf, TEXT, value } from './spec.ts'
+import { each, has, key, list, named, need, oneOf, readSpec, RISK, specOf, TEXT, value } from './spec.ts'
 
 /** A contract with its document, for checks that need positions. */
 export interface CheckedTool {
@@ -132,23 +132,12 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
   const written = root.entries.find(({ key }) => key === 'input_schema')?.value
   const schemas = written?.kind === 'map' ? [toJson(written) as JsonObject] : []
   const { entry, at } = readSpec(reader, root, TOOL_KEYS, { schemas })
-  const { name, description, risk, inputSchema, source: origin, labels = [], sensitive = [], ...rest } = entry
-  if (name === undefined || description === undefined || risk === undefined) return undefined
-  if (!inputSchema || !at.tool) return undefined
+  if (!at.tool || !has(entry, 'name', 'description', 'risk', 'inputSchema')) return undefined
+  const { source: origin, ...rest } = { labels: [], sensitive: [], ...entry }
   const { confirmed, ...source } = origin ?? {}
-  const summary = rest.summary === undefined ? undefined : parseSummary(rest.summary)
   const revision = createHash('sha256').update(reader.source.text).digest('hex')
-  const contract = {
-    name,
-    description,
-    risk,
-    labels,
-    sensitive,
-    inputSchema,
-    revision,
-    ...rest,
-    ...(origin && { source: source as ToolSource }),
-  }
+  const contract = { revision, ...rest, ...(origin && { source: source as ToolSource }) }
+  const template = templateOf(rest.summary)
   return {
     contract,
     nameAt: at.tool,
@@ -156,9 +145,14 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
     labelsAt: itemsOf(at.labels),
     sensitiveAt: [...itemsOf(at.sensitive), ...keysOf(at.disclose)],
     reader,
-    ...(summary?.ok && at.summary && { summary: { template: summary.template, at: at.summary } }),
+    ...(template && at.summary && { summary: { template, at: at.summary } }),
     ...defined({ proofAt: at.proof, confirmed }),
   }
+}
+
+function templateOf(summary = ''): SummaryTemplate | undefined {
+  const parsed = parseSummary(summary)
+  return parsed.ok ? parsed.template : undefined
 }
 
 function readSummary(reader: Reader, at: Doc, what: string, { schemas }: Around): string | undefined {

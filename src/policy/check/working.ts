@@ -4,7 +4,7 @@ import { isDate, MINUTE_MS, WEEKDAYS, type Weekday } from '../language/time.ts'
 import type { Doc } from '../yaml/parse.ts'
 import { readMap, readText, readTexts, type Reader } from '../yaml/shape.ts'
 import { SEEN } from './change.ts'
-import { key, list, need, readSpec, schemaOf, specOf, value } from './spec.ts'
+import { key, list, need, readSpec, schemaOf, type SoFar, specOf, value } from './spec.ts'
 
 /** A year of working days: a longer wait would look for its end too long. */
 const MOST_DAYS = 366
@@ -42,8 +42,7 @@ function readWorking(
   reader: Reader,
   doc: Doc,
   what: string,
-  calendar: Calendar,
-  { expires_ms = 0 }: { readonly expires_ms?: number },
+  { soFar: { expires_ms = 0 }, ...calendar }: Calendar & SoFar<{ readonly expires_ms?: number }>,
 ): WorkingTime | undefined {
   const map = readMap(reader, doc, what)
   if (!map) return undefined

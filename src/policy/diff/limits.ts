@@ -1,7 +1,8 @@
-import { RISKS, VERDICTS } from '../../domain/decision.ts'
-import { fieldText } from '../language/fields.ts'
+import { VERDICTS } from '../../domain/decision.ts'
+import { instead, loosens, tightens } from '../check/change.ts'
+import { LIMIT_KEYS } from '../check/limit.ts'
+import { diffOf } from '../check/spec.ts'
 import type { BundleIr, LimitIr, RuleFileIr, ToolIr } from '../language/rule.ts'
-import { duration } from '../language/time.ts'
 import type { Direction } from './outcome.ts'
 import { diffWhenMissing } from './when-missing.ts'
 
@@ -57,45 +58,21 @@ function diffLimit(before: Placed | undefined, after: Placed | undefined): reado
   const [one, other] = [before.limit, after.limit]
   if (one.mode !== other.mode)
     return [other.mode === 'shadow' ? loosens('only counted') : tightens('enforced')]
-  return [...byScale(one, other), ...byMeaning(before, after), ...byWhenMissing(before, after)]
+  return [...bySettings(before, after), ...byWhenMissing(before, after)]
 }
 
-/** Finds differences that make the limit more or less strict. */
-function byScale(before: LimitIr, after: LimitIr): readonly Finding[] {
+/** Finds differences in the settings and the tools of the limit. */
+function bySettings(
+  { limit: one, ...before }: Placed,
+  { limit: other, ...after }: Placed,
+): readonly Finding[] {
+  const stricter = VERDICTS.indexOf(other.verdict) - VERDICTS.indexOf(one.verdict)
+  const verdict = `${other.verdict} instead of ${one.verdict}`
   return [
-    ...along(VERDICTS.indexOf(after.verdict) - VERDICTS.indexOf(before.verdict), () => [
-      `${after.verdict} instead of ${before.verdict}`,
-    ]),
-    ...along(rankOf(after) - rankOf(before), () => [
-      `risk ${after.risk ?? 'of the call'} instead of ${before.risk ?? 'of the call'}`,
-    ]),
-    ...along(before.atMost - after.atMost, () => [`at most ${after.atMost} instead of ${before.atMost}`]),
-    ...along(after.withinMs - before.withinMs, () => [
-      `within ${duration(after.withinMs)} instead of ${duration(before.withinMs)}`,
-    ]),
+    ...(stricter === 0 ? [] : [(stricter > 0 ? tightens : loosens)(verdict)]),
+    ...diffOf(LIMIT_KEYS, [one, other], undefined),
+    ...instead('applies to', namesOf)(before, after),
   ]
-}
-
-const rankOf = ({ risk }: LimitIr): number => (risk === undefined ? -1 : RISKS.indexOf(risk))
-
-function along(stricter: number, say: () => readonly string[]): readonly Finding[] {
-  if (stricter === 0) return []
-  return say().map(stricter > 0 ? tightens : loosens)
-}
-
-/** Finds differences in the measure, the scope and the tools of the limit. */
-function byMeaning(before: Placed, after: Placed): readonly Finding[] {
-  const differing = (
-    [
-      ['counts', measureOf(before.limit), measureOf(after.limit)],
-      ['per', scopeOf(before.limit), scopeOf(after.limit)],
-      ['applies to', namesOf(before), namesOf(after)],
-    ] as const
-  ).filter(([, one, other]) => one !== other)
-  return differing.map(([what, one, other]) => ({
-    direction: 'changes',
-    text: `${what} ${other} instead of ${one}`,
-  }))
 }
 
 /** Finds changes in the meaning of missing fields. Equal findings for several tools appear once. */
@@ -117,8 +94,5 @@ function byWhenMissing(before: Placed, after: Placed): readonly Finding[] {
   }))
 }
 
-const namesOf = ({ tools }: Placed): string => tools.map(({ contract }) => contract.name).join(', ')
-const measureOf = ({ sum }: LimitIr): string => (sum ? fieldText(sum) : 'calls')
-const scopeOf = ({ per }: LimitIr): string => (typeof per === 'string' ? per : fieldText(per))
-const loosens = (text: string): Finding => ({ direction: 'loosens', text })
-const tightens = (text: string): Finding => ({ direction: 'tightens', text })
+const namesOf = ({ tools }: Pick<Placed, 'tools'>): string =>
+  tools.map(({ contract }) => contract.name).join(', ')

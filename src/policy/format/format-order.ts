@@ -1,38 +1,18 @@
 import { isObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
-import { VERDICTS } from '../../domain/decision.ts'
+import { CASE_KEYS } from '../check/case.ts'
 import { DIRECTORY_KEYS } from '../check/directory.ts'
+import { LIMIT_KEYS } from '../check/limit.ts'
 import { ROUTING_KEYS } from '../check/routing.ts'
+import { RULE_KEYS } from '../check/rule.ts'
+import { RULE_FILE_KEYS } from '../check/rules.ts'
 import { schemaOf } from '../check/spec.ts'
 import { TOOL_KEYS } from '../check/tool.ts'
-import { factsUnder } from '../language/facts.ts'
 
 /** The order of a mapping's keys (docs/policy-language.md). Other keys follow, in their original order. */
 export interface KeyOrder {
   readonly keys: readonly string[]
   /** The order inside the value of a key; `*` applies to every other key. */
   readonly inside?: Readonly<Record<string, KeyOrder | undefined>>
-}
-
-const keys = (text: string): readonly string[] => text.split(' ')
-const REVIEWERS: KeyOrder = { keys: keys('group approvals interactive expires') }
-
-// Matches, tests and payloads keep the author's order, in which `explain` shows tests.
-const RULE: KeyOrder = {
-  keys: ['id', ...VERDICTS, ...keys('when unless unknown risk reviewers mode from until')],
-  inside: { reviewers: REVIEWERS },
-}
-const LIMIT: KeyOrder = { keys: ['id', ...VERDICTS, ...keys('risk mode count sum at_most within per')] }
-const CASE: KeyOrder = {
-  keys: [...VERDICTS, ...keys('payload agent task used risk_level time tool risk by')],
-  inside: {
-    agent: { keys: [...factsUnder('agent').keys()] },
-    task: { keys: [...factsUnder('task').keys()] },
-    time: { keys: keys('weekday hour') },
-  },
-}
-const RULE_FILE: KeyOrder = {
-  keys: keys('tool tools owner missing_means mode conditions rules limits tests'),
-  inside: { rules: RULE, limits: LIMIT, tests: CASE },
 }
 
 /** Returns the order of a schema's keys. A mapping that may have other keys keeps the author's order. */
@@ -50,11 +30,16 @@ function orderFrom(schema: JsonValue | undefined): KeyOrder | undefined {
   }
 }
 
+const of = (spec: Parameters<typeof schemaOf>[0]): KeyOrder => orderFrom(schemaOf(spec)) ?? { keys: [] }
+
 /** Returns the order for a file of a bundle, by its path. */
-export function orderOf(path: string): KeyOrder | undefined {
-  if (path === 'routing.yaml') return orderFrom(schemaOf(ROUTING_KEYS))
-  if (path === 'directory.yaml') return orderFrom(schemaOf(DIRECTORY_KEYS))
-  return path.startsWith('tools/') ? orderFrom(schemaOf(TOOL_KEYS)) : RULE_FILE
+export function orderOf(path: string): KeyOrder {
+  if (path === 'routing.yaml') return of(ROUTING_KEYS)
+  if (path === 'directory.yaml') return of(DIRECTORY_KEYS)
+  if (path.startsWith('tools/')) return of(TOOL_KEYS)
+  // Matches, tests and payloads keep the author's order, in which `explain` shows tests.
+  const inside = { rules: of(RULE_KEYS), limits: of(LIMIT_KEYS), tests: of(CASE_KEYS) }
+  return { keys: of(RULE_FILE_KEYS).keys, inside }
 }
 
 /** Returns the order inside the value of a key; undefined when its keys keep their order. */

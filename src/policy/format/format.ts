@@ -56,7 +56,7 @@ function sorted(value: JsonValue): string {
   )
 }
 
-function orderKeys(text: string, order: KeyOrder | undefined): string {
+function orderKeys(text: string, order: KeyOrder): string {
   const { contents } = parseDocument(text, PARSE_OPTIONS)
   return contents === null ? text : render(text, contents, { start: 0, end: text.length, order })
 }

@@ -46,7 +46,7 @@ type Updated = Changed | 'unchanged' | { readonly tool: string; readonly because
 function updated(one: ImportedFile, known: readonly Known[], paths: Set<string>): Updated {
   const { source, tool } = one
   const own =
-    known.find(({ server, name }) => server === source?.server && name === source?.name) ??
+    known.find(({ server, name }) => source && server === source.server && name === source.name) ??
     known.find((other) => other.server === undefined && other.tool === tool)
   if (own === undefined) {
     const twin = known.find((other) => other.tool === tool)

@@ -63,7 +63,7 @@ export async function startGateway(
   const adminKey = randomBytes(24).toString('base64url')
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('COUNTERSIGN_'))
   const serve = ['serve', '--port', '0', '--metrics-port', '0', '--store', `file:${join(directory, 'data')}`]
-  const args = ['--import', ENDS_WITH_US, program, ...serve, '--policies', policies, ...flags]
+  const args = [`--import=${ENDS_WITH_US}`, program, ...serve, '--policies', policies, ...flags]
   const child = spawn(process.execPath, args, {
     cwd: directory,
     env: { ...Object.fromEntries(own), COUNTERSIGN_ADMIN_KEY: adminKey },
