@@ -80,7 +80,7 @@ describe('the page Chats', () => {
 describe('a call in a chat', () => {
   const TALL = { width: 390, height: 844 }
 
-  it('goes to the channel that an administrator names on the page Webhooks', async () => {
+  it('appears in the channel that an administrator names on the page Webhooks', async () => {
     await visit(ann, chat.world, 'webhooks')
     await ann.getByLabel('Id of a channel of Slack').fill(SLACK.channel)
     await isFit()

@@ -87,18 +87,22 @@ async function voteOnce(deps: Deps, caller: Caller, ballot: Ballot): Promise<Com
       return { ...raising, answer: 'raised', guards: [...(raising.guards ?? []), keyGuard(caller)] }
     looked = lookedMs(deps, caller, thread.value)
     const counted = approving(deps, snapshot, plan.answer, plan)
-    const { guards: more = [], writes = [] } = clicked ?? {}
-    return {
-      ...counted,
-      guards: [...guards, { epoch }, ...more],
-      writes: [...(counted.writes ?? []), ...writes],
-      ...inTime,
-    }
+    return { ...withClick(counted, [...guards, { epoch }], clicked), ...inTime }
   })
   const { decision } = ballot.vote
   if (committed.answer !== 'raised')
     deps.observe({ kind: 'voted', decision, lookedMs: looked, thread_id: ballot.thread_id })
   return committed
+}
+
+/** The plan of a vote with the record of its click. */
+function withClick(
+  { writes = [], ...plan }: Plan<Thread>,
+  guards: readonly Guard[],
+  clicked: Clicked | undefined,
+): Plan<Thread> {
+  const { guards: more = [], writes: others = [] } = clicked ?? {}
+  return { ...plan, guards: [...guards, ...more], writes: [...writes, ...others] }
 }
 
 function checkRevision(thread: Thread, { vote, shown }: Ballot): void {
