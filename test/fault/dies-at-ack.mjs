@@ -14,6 +14,7 @@ if (isMainThread) {
     armed = true
     console.log('armed')
   })
+  // oxlint-disable-next-line typescript/unbound-method -- it is called with its socket
   const { write } = Socket.prototype
   Socket.prototype.write = function (chunk, ...rest) {
     if (armed && chunk[0] === TEXT_FRAME) process.kill(process.pid, 'SIGKILL')

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { parse } from 'yaml'
 import { ChangesRequested, Rejected } from '@countersign/sdk'
 import { bundle, Reviewer, startGateway, type TestGateway } from '@countersign/sdk/testing'
 import { ensureProgram } from '../debian.ts'
-import { execFileSync } from '../sync-child.ts'
+import { execFileSync, spawnSync } from '../sync-child.ts'
 import { until } from '../until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
