@@ -69,7 +69,7 @@ export function Policy({ shown, view, table }: PolicyProps) {
               {rule.unknown && <span class="tag warn">could not be checked</span>}
               {fieldsOf(shown, rule.id).map((field) => (
                 <Values key={field} field={field} shown={shown} table={table} />
-              ))}
+              ))}{' '}
               <RuleLink rule={rule} />
             </Part>
           </li>
