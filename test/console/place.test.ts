@@ -54,7 +54,7 @@ describe('a thread', () => {
     await bottom.scrollIntoViewIfNeeded()
     const box = await bottom.boundingBox()
     expect((box?.x ?? -1) >= 0 && (box?.x ?? 0) + (box?.width ?? 0) <= PHONE.width).toBe(true)
-    // of the agent's text: our quote may stand on a line of its own
+    // of the text of the agent: our quote may have a line of its own
     const lines = await bottom.evaluate((value) => {
       const range = document.createRange()
       range.selectNodeContents(value)
