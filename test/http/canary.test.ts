@@ -13,6 +13,7 @@ import {
   SignedIn,
   type World,
 } from '../gateway-fixture.ts'
+import { IS_LONG } from '../runs.ts'
 import { until } from '../until.ts'
 import { Browser, CLIENT_ID, CLIENT_SECRET, startProvider, type TestProvider } from '../identity-provider.ts'
 import { type Collector, startCollector } from '../telemetry/collector.ts'
@@ -291,16 +292,20 @@ describe('canaries', () => {
     'canaries leak nowhere on any route, with any credential and body, while the store has the state: %s',
     async (now) => {
       trouble = now
+      const every = IS_LONG ? 1 : now === 'none' ? 3 : 12
       const statuses = new Set<number>()
       try {
-        for (const { method, path } of ROUTES) {
+        for (const [at, { method, path }] of ROUTES.entries()) {
           const query =
             method === 'GET'
               ? `?thread_id=${fresh()}&token=${fresh()}&search=${fresh()}&cursor=${fresh()}`
               : ''
           const tried = method === 'GET' || method === 'DELETE' ? [undefined] : bodies()
-          const asked = credentials().flatMap((headers) =>
-            tried.map((body) => send(method, path + query, headers, body)),
+          // each credential with some of the bodies at a route, and with others at the next
+          const asked = credentials().flatMap((headers, i) =>
+            tried
+              .filter((_, of) => tried.length === 1 || of % every === (at + i) % every)
+              .map((body) => send(method, path + query, headers, body)),
           )
           for (const status of await Promise.all(asked)) statuses.add(status)
         }
@@ -337,7 +342,7 @@ describe('canaries', () => {
     expect(leaks({ here, refused: `${refused} ${bot.key}` })).toHaveLength(1)
     expect(leaks({ here: `${here} ${names[0]}`, refused })).toHaveLength(1)
     expect(leaks({ here, refused })).toEqual([])
-    expect(refused).toContain(names[0])
+    expect(names.some((name) => refused.includes(name))).toBe(true)
     expect(count).toBeGreaterThan(1_000)
     expect(leaks({ here: fresh(), refused: fresh() })).toHaveLength(2)
   })

@@ -14,6 +14,7 @@ import {
   type Reviewer,
   type World,
 } from '../../gateway-fixture.ts'
+import { IS_LONG } from '../../runs.ts'
 import { type Place, Places } from '../../store/places.ts'
 
 /** `countersign erase` (docs/how-to/erase-data.md): the data is gone from everywhere, and evidence still verifies. */
@@ -278,7 +279,7 @@ describe.each(['embedded', 'redis'] as const)('an erasure in the %s store', (kin
   })
 
   it('that a crash ends after any commit is finished by the timer', async () => {
-    for (let commits = 1; commits < 40; commits += 3) {
+    for (let commits = 1; commits < 40; commits += IS_LONG ? 1 : 5) {
       let left = Infinity
       const place = await places.of(kind)
       const entries = await played(
