@@ -27,6 +27,7 @@ const DEAR: Readonly<Record<string, readonly string[]>> = {
   compare: [ROOT, '1', '0.05'],
   diff: ['1'],
   'files-entered': [],
+  guard: ['5'],
   http: ['0.05', '1', '2'],
   lifecycle: ['200'],
   memory: ['20'],

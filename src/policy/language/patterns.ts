@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js'
 import type { DiagnosticCode } from '../report/diagnostics.ts'
-import { MAX_KNOWN_PATTERNS_PROGRAM, MAX_PATTERN_CHARACTERS, MAX_PATTERN_PROGRAM } from '../text/bounds.ts'
+import { MAX_PATTERN_CHARACTERS, MAX_PATTERN_PROGRAM } from '../text/bounds.ts'
 
 /** A regular expression whose search takes time linear in the length of the text. */
 export interface Pattern {
@@ -14,19 +14,23 @@ export type CompiledPattern =
 /** Patterns by their source: check, tests and gateway compile the same ones. Emptied before it grows too large. */
 const known = new Map<string, CompiledPattern & { ok: true }>()
 let knownSize = 0
+/** Instructions that a process keeps: about 15 MB. */
+const MOST_KNOWN = 50_000
 
 /**
  * Compiles a pattern for unanchored search. Refuses look-around, back-references and counted repetitions that would
  * produce a huge program. Uses RE2, because the built-in RegExp can take exponential time.
  */
 export function compilePattern(source: string): CompiledPattern {
-  const compiled = known.get(source) ?? compileSource(source)
-  if (compiled.ok && !known.has(source)) keep(source, compiled)
+  const before = known.get(source)
+  if (before !== undefined) return before
+  const compiled = compileSource(source)
+  if (compiled.ok) keep(source, compiled)
   return compiled
 }
 
 function keep(source: string, compiled: CompiledPattern & { ok: true }): void {
-  if (knownSize + compiled.size > MAX_KNOWN_PATTERNS_PROGRAM) {
+  if (knownSize + compiled.size > MOST_KNOWN) {
     known.clear()
     knownSize = 0
   }

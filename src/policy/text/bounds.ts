@@ -31,8 +31,6 @@ export const MAX_PATTERN_CHARACTERS = 1_000
 export const MAX_PATTERN_PROGRAM = 1_000
 /** The total number of instructions in all patterns of one tool, which cost the gateway about 70 ms once. */
 export const MAX_TOOL_PATTERNS_PROGRAM = 50_000
-/** The number of instructions in the patterns that a process keeps compiled: about 15 MB. */
-export const MAX_KNOWN_PATTERNS_PROGRAM = 50_000
 
 /** The maximum length of a string that an SQL function reads. */
 export const MAX_SQL_CHARACTERS = 20_000
