@@ -57,7 +57,9 @@ function ChannelForm({ chat, tenant, made }: ChannelFormProps) {
     event.preventDefault()
     const body = { tenant, format: 'slack-app', channel: channel.value }
     refused.value = (await call('POST', 'admin/webhooks', { body })).problem
-    if (!refused.value) await made()
+    if (refused.value) return
+    channel.value = ''
+    await made()
   }
   return (
     <form class="since" onSubmit={(event) => void make(event)}>
