@@ -3,15 +3,17 @@
  * allowed, 8 % are held, approved, collected and redeemed, and 2 % are rejected. Each row shows the store after a
  * window of ten days. Each day, the log is published as tiles, and its old records leave the store. Threads,
  * disclosures and the history of tasks end. All of these times have passed once on day 50. From then on, bytes, memory
- * and time to ready stay within 10 %: otherwise the program exits with 1. One entry for 256 records, and a checkpoint a
- * day, stay.
+ * and the processor time of a start may be 10 % above the most until then. Otherwise, the program exits with 1. One
+ * entry for 256 records, and a checkpoint a day, stay. Memory is the resident set after a collection of garbage. The
+ * time of a start is the least of three.
  *
  * npm run build && node bench/lifecycle.mjs [calls] [embedded|redis]
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { performance } from 'node:perf_hooks'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { plainPolicies } from './gateway.mjs'
 import {
   bytesIn,
@@ -29,6 +31,8 @@ import {
 } from './moved-clock.mjs'
 import { startRedis } from './redis-server.mjs'
 
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc')
 const [given = '60000', kind = 'embedded'] = process.argv.slice(2)
 const calls = Number(given)
 const [DAYS, WINDOW_DAYS, STEADY_DAY] = [90, 10, 50]
@@ -72,10 +76,16 @@ try {
     if (day % WINDOW_DAYS !== 0) continue
     const { user, system } = process.cpuUsage(spent)
     await app.close()
-    globalThis.gc?.()
+    collectGarbage()
     const sums = await bytesIn(store)
-    const opened = performance.now()
-    app = await start()
+    const ready = []
+    for (let starts = 0; starts < 3; starts++) {
+      if (starts > 0) await app.close()
+      const opened = process.cpuUsage()
+      app = await start()
+      const { user, system } = process.cpuUsage(opened)
+      ready.push(Math.round((user + system) / 1_000))
+    }
     rows.push({
       day,
       calls: i,
@@ -84,7 +94,7 @@ try {
       'log, MB': MB(sums.evidence),
       'store, MB': MB(await storeBytes()),
       'resident, MB': MB(process.memoryUsage.rss()),
-      'ready, ms': Math.round(performance.now() - opened),
+      'ready, cpu ms': Math.min(...ready),
       'us a call': Math.round((user + system) / (calls / (DAYS / WINDOW_DAYS))),
     })
     spent = process.cpuUsage()
@@ -92,11 +102,12 @@ try {
   await app.close()
   console.log(`\nNode ${process.version}, ${kind} store`)
   console.table(rows)
-  const [first, ...later] = rows.filter(({ day }) => day >= STEADY_DAY)
-  for (const name of ['state, MB', 'disclosures, MB', 'store, MB', 'resident, MB', 'ready, ms']) {
-    const most = Math.max(...later.map((row) => row[name])) / first[name]
-    if (most <= 1.1) continue
-    console.log(`${name} grew by ${Math.round((most - 1) * 100)} % after day ${STEADY_DAY}`)
+  for (const name of ['state, MB', 'disclosures, MB', 'store, MB', 'resident, MB', 'ready, cpu ms']) {
+    const most = (isLate) =>
+      Math.max(...rows.filter(({ day }) => day > STEADY_DAY === isLate).map((row) => row[name]))
+    const growth = most(true) / most(false)
+    if (growth <= 1.1) continue
+    console.log(`${name} grew by ${Math.round((growth - 1) * 100)} % after day ${STEADY_DAY}`)
     process.exitCode = 1
   }
 } finally {
