@@ -161,9 +161,13 @@ describe('an approval', () => {
     const text = Array.from({ length: 2_000 }, (_, i) => `line ${i}.`).join('\n')
     await console_.show(ann, await held(bot, { tool_name: 'hold', payload: { text } }))
     expect(await ann.getByText('line 1999.').count()).toBe(0)
+    const end = (): Promise<string> =>
+      ann.locator('.tree .long .said').evaluate((said) => getComputedStyle(said, '::after').content)
+    expect(await end()).toMatch(/^"…"/)
     await ann.emulateMedia({ media: 'print' })
     await ann.evaluate(() => dispatchEvent(new Event('beforeprint')))
     await ann.getByText('line 1999.').waitFor()
+    expect(await end()).toMatch(/^"\\""/)
     const [scroll, bar, list] = await ann.evaluate(() =>
       ['.call > .scroll', '.call > .bar', '.list'].map((place) => {
         const { display, overflow } = getComputedStyle(document.querySelector(place) ?? document.body)

@@ -32,7 +32,7 @@ export function LongText({ text }: { readonly text: string }) {
     pressed.value = true
   })
   return (
-    <span class="long">
+    <span class={rest === undefined || open ? 'long' : 'long cut'}>
       <AgentText text={open ? text : shown} />
       {rest && (
         <button
