@@ -131,6 +131,18 @@ describe('countersign add tool --all', () => {
     expect(gone.err).toContain('no longer listed by the server, and kept: tools/mine.notes.add.yaml')
   })
 
+  it('exits 2 and changes no contract of a bundle that it cannot read', async () => {
+    const own = join(directory, 'unreadable')
+    await cp(STARTER, own, { recursive: true })
+    await writeFile(join(own, 'rules/odd.yaml'), Buffer.from([0xff]))
+    const contract = join(own, 'tools/web.fetch.yaml')
+    const before = await readFile(contract, 'utf8')
+    const input = JSON.stringify([{ name: 'web.fetch', inputSchema: { type: 'object' } }])
+    const { code, err } = await runCli([...ALL, '-', '--dir', own, '--update'], { cwd: directory, input })
+    expect([code, await readFile(contract, 'utf8')]).toEqual([2, before])
+    expect(err).toContain('rules/odd.yaml')
+  })
+
   it('exits 2 for a tool that another file already defines', async () => {
     const input = JSON.stringify([{ name: 'fetch', inputSchema: { type: 'object' } }])
     const other = join(directory, 'policies/tools/elsewhere.yaml')

@@ -2,7 +2,6 @@ import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makeDirectory } from '../../system/make-directory.ts'
 import type { BundleText } from '../../policy/bundle/check.ts'
-import { readBundle } from '../../policy/bundle/directory.ts'
 import { toolOfContract, type ImportedFile, type ImportResult } from '../../policy/import/contract.ts'
 import { updateContracts } from '../../policy/import/update.ts'
 import { cannotWrite, EXIT, usage } from '../terminal/failure.ts'
@@ -12,6 +11,8 @@ import { reportNotes } from './import-report.ts'
 
 interface Wish {
   readonly dir: string
+  /** The files of the bundle. */
+  readonly there: readonly BundleText[]
   readonly update: boolean
 }
 
@@ -23,9 +24,10 @@ interface Counts {
 }
 
 /** `countersign add tool --all`: the contract of each tool that was read. */
-export async function addAll(result: ImportResult, { dir, update }: Wish): Promise<void> {
-  const leftOut = reportNotes(result.notes)
-  const counts = update ? await updated(dir, result) : await written(dir, result)
+export async function addAll({ files, notes }: ImportResult, { dir, there, update }: Wish): Promise<void> {
+  const leftOut = reportNotes(notes)
+  const contracts = there.filter(({ path }) => path.startsWith('tools/'))
+  const counts = await (update ? updated : written)(dir, contracts, files)
   const total = leftOut + counts.leftOut
   console.error(`${counts.says}; ${total === 0 ? 'no tool was left out' : `${total} left out`}`)
   if (counts.files + total === 0) throw usage('no tool was found')
@@ -33,9 +35,12 @@ export async function addAll(result: ImportResult, { dir, update }: Wish): Promi
 }
 
 /** @throws CliFailure */
-async function updated(dir: string, { files }: ImportResult): Promise<Counts> {
-  const there = (await textsIn(dir)).filter(({ path }) => path.startsWith('tools/'))
-  const { changed, unchanged, gone, leftOut } = updateContracts(there, files)
+async function updated(
+  dir: string,
+  contracts: readonly BundleText[],
+  files: readonly ImportedFile[],
+): Promise<Counts> {
+  const { changed, unchanged, gone, leftOut } = updateContracts(contracts, files)
   for (const one of changed) {
     await writeFile(dir, one)
     for (const line of one.difference) console.log(onOneLine(`  ${line}`))
@@ -44,11 +49,6 @@ async function updated(dir: string, { files }: ImportResult): Promise<Counts> {
   for (const { tool, because } of leftOut) console.error(onOneLine(`left out: ${tool}: ${because}`))
   const says = `${changed.length} written, ${unchanged} unchanged`
   return { files: changed.length + unchanged, leftOut: leftOut.length, says }
-}
-
-async function textsIn(dir: string): Promise<readonly BundleText[]> {
-  const read = await readBundle(dir, { ignoreLock: true })
-  return read.ok ? read.texts : []
 }
 
 async function writeFile(dir: string, { path, text }: BundleText): Promise<void> {
@@ -62,7 +62,11 @@ async function writeFile(dir: string, { path, text }: BundleText): Promise<void>
 }
 
 /** @throws CliFailure */
-async function written(dir: string, { files }: ImportResult): Promise<Counts> {
+async function written(
+  dir: string,
+  contracts: readonly BundleText[],
+  files: readonly ImportedFile[],
+): Promise<Counts> {
   const there = await Promise.all(files.map(({ path }) => exists(join(dir, path))))
   const taken = files.filter((_, index) => there[index])
   if (taken.length > 0)
@@ -70,7 +74,7 @@ async function written(dir: string, { files }: ImportResult): Promise<Counts> {
       `nothing was written: ${taken.map(({ path }) => path).join(', ')} exists`,
       'give --update to see and accept the changes',
     )
-  await refuseTwins(dir, files)
+  refuseTwins(contracts, files)
   for (const file of files) await writeFile(dir, file)
   return { files: files.length, leftOut: 0, says: `${files.length} written` }
 }
@@ -79,10 +83,10 @@ async function written(dir: string, { files }: ImportResult): Promise<Counts> {
  * Refuses duplicate contracts: a tool has one contract, and a file one tool. Existing files belong to their authors and
  * stay unchanged.
  */
-async function refuseTwins(dir: string, files: readonly ImportedFile[]): Promise<void> {
+function refuseTwins(contracts: readonly BundleText[], files: readonly ImportedFile[]): void {
   const names = new Set(files.map(({ tool }) => tool))
-  for (const other of await textsIn(dir)) {
-    const tool = other.path.startsWith('tools/') ? toolOfContract(other) : undefined
+  for (const other of contracts) {
+    const tool = toolOfContract(other)
     const same = files.find(({ path }) => path === other.path)
     if (tool === undefined || same?.tool === tool) continue
     if (same !== undefined) throw usage(`nothing was written: ${other.path} is the contract of \`${tool}\``)

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { SERVER_NAME } from '../../contract/tool-source.ts'
 import type { BundleText } from '../../policy/bundle/check.ts'
@@ -66,7 +67,10 @@ export async function add(args: readonly string[]): Promise<void> {
   const { dir, prefix = '', update, agent = USUAL_AGENT } = values
   const source = { ...values, command: program }
   refuseMixed(name, source)
-  if (name === undefined) return addAll((await toolsOf(source))({ prefix }), { dir, update })
+  if (name === undefined) {
+    const there = existsSync(dir) ? await textsOf(dir) : []
+    return addAll((await toolsOf(source))({ prefix }), { dir, there, update })
+  }
   if (!TOOL_NAME.pattern.test(name)) throw usage(`\`${name}\` is not a tool name: ${TOOL_NAME.hint ?? ''}`)
   const before = await textsOf(dir)
   refuseKnown(name, before)
