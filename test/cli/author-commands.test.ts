@@ -173,8 +173,9 @@ describe('countersign add tool --all', () => {
       expect([args, (await inDirectory('add', 'tool', '--all', ...args)).code]).toEqual([args, 2])
     const updated = await inDirectory('add', 'tool', '--update', '--openapi', 'api.yaml', '--dir', 'imported')
     expect(updated.err).toBe('0 written, 1 unchanged; no tool was left out\n')
-    const idle = await inDirectory('add', 'tool', 'a', '--openapi', 'api.yaml', '--prefix', 'x')
-    expect(idle.err).toContain('countersign: --prefix needs --all')
+    const one = async (...args: string[]) => (await inDirectory('add', 'tool', 'a', ...args)).err
+    expect(await one('--openapi', 'api.yaml', '--prefix', 'x')).toContain('--prefix needs --all')
+    expect(await one('--example', '{}', '--operation', 'x')).toContain('--operation is for a source')
   })
 
   it('exits 2 for a document that is nested too deeply, and says so', async () => {

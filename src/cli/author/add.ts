@@ -84,7 +84,7 @@ type Given = Flags & Pick<SourceOptions, 'command'>
 
 /** Refuses two sources, and flags that would have no effect. */
 function refuseMixed(name: string | undefined, given: Given): void {
-  const { example, openapi, mcp, tools, python, server, update } = given
+  const { example, openapi, mcp, tools, python, operation, server, update } = given
   const isAll = given.all || update
   const sources = [example, openapi, mcp || undefined, tools, python].filter((one) => one !== undefined)
   const others = isAll ? (['example', 'python', 'operation', 'agent'] as const) : (['prefix'] as const)
@@ -92,9 +92,13 @@ function refuseMixed(name: string | undefined, given: Given): void {
   const refusals: readonly (readonly [boolean, string])[] = [
     [sources.length !== 1, 'give exactly one of --example, --openapi, --mcp, --tools and --python'],
     [mcp !== given.command.length > 0, '--mcp takes the command of the server behind --'],
-    [(name !== undefined) === isAll, 'give NAME, or --all for every tool of the source'],
+    [(name !== undefined) === isAll, 'give NAME, or --all or --update for every tool of the source'],
     [idle !== undefined, `--${idle} ${isAll ? 'is for one tool' : 'needs --all'}`],
     [server !== undefined && !mcp && tools === undefined, '--server is for an MCP server'],
+    [
+      operation !== undefined && (example ?? python) !== undefined,
+      '--operation is for a source of many tools',
+    ],
     [!SERVER_NAME.test(server ?? 'mcp'), '--server must be up to 64 letters, digits, `_` and `-`'],
   ]
   const [, refusal] = refusals.find(([isRefused]) => isRefused) ?? []
