@@ -150,7 +150,10 @@ export function levelOf({ levels, views }: Pick<RoutingIr, 'levels' | 'views'>, 
 
 /** Reads `chat`: true, or a map with a time; false is the default. */
 function readChat(reader: Reader, doc: Doc, what: string): LevelView['chat'] {
-  if (doc.kind === 'map') return readSpec(reader, doc, CHAT_KEYS, {}).entry
+  if (doc.kind === 'map') {
+    const { entry } = readSpec(reader, doc, CHAT_KEYS, {})
+    return has(entry, 'signed_in_within_ms') ? entry : undefined
+  }
   return readBoolean(reader, doc, what) === true ? {} : undefined
 }
 

@@ -48,10 +48,12 @@ describe('how a level is reviewed', () => {
     expect(await low('chat: true')).toEqual({})
     expect(await low('chat: false')).toBeUndefined()
     expect(await low('chat: { signed_in_within: 15m }')).toEqual({ signed_in_within_ms: 900_000 })
-    const critical = ROUTING.replace(/(critical:.*) \}/, '$1, chat: true }')
-    expect((await diagnose(bundle({ 'routing.yaml': critical }))).map(({ message }) => message)).toEqual([
-      'a call of critical risk is not decided in a chat',
-    ])
+    const critical = async (chat: string) => {
+      const text = ROUTING.replace(/(critical:.*) \}/, `$1, chat: ${chat} }`)
+      return (await diagnose(bundle({ 'routing.yaml': text }))).map(({ message }) => message)
+    }
+    expect(await critical('true')).toEqual(['a call of critical risk is not decided in a chat'])
+    expect(await critical('{}')).toEqual(['`chat` needs `signed_in_within:`'])
   })
 
   it('has working time, with days, hours, holidays of a list, and the time zone of the file', async () => {
