@@ -172,7 +172,10 @@ export class Reviewer {
   /** Ends the votes in the background. @throws Error when one of them failed */
   async close(): Promise<void> {
     this.#open = []
+    // between its looks, the voting alone keeps no process alive
+    const alive = setInterval(() => undefined, WAIT_MS)
     await this.#voting
+    clearInterval(alive)
     if (this.#failure !== undefined) throw this.#failure
   }
 
