@@ -119,17 +119,20 @@ const escaped = (text) => text.replaceAll(/[&<"]/g, (char) => `&#${char.charCode
 
 const ROUTES = { 'GET /': page, 'POST /': ask, 'POST /webhook': webhook }
 
+async function answer(incoming) {
+  const { method, url, headers } = incoming
+  const address = new URL(`http://127.0.0.1${url}`)
+  const route = ROUTES[`${method} ${address.pathname}`]
+  if (route === undefined) return new Response(null, { status: 404 })
+  const body = method === 'POST' ? await buffer(incoming) : undefined
+  return route(new Request(address, { method, headers, body }))
+}
+
 createServer(async (incoming, outgoing) => {
-  const { method, headers } = incoming
-  const url = new URL(incoming.url, 'http://127.0.0.1')
-  const body = method === 'GET' ? undefined : await buffer(incoming)
-  const route = ROUTES[`${method} ${url.pathname}`] ?? (() => new Response(null, { status: 404 }))
-  const response = await Promise.resolve(route(new Request(url, { method, headers, body }))).catch(
-    (error) => {
-      console.error(error)
-      return new Response(null, { status: 500 })
-    },
-  )
+  const response = await answer(incoming).catch((error) => {
+    console.error(error)
+    return new Response(null, { status: 500 })
+  })
   outgoing.writeHead(response.status, Object.fromEntries(response.headers))
   outgoing.end(Buffer.from(await response.arrayBuffer()))
 }).listen(process.env.PORT ?? 3000, '127.0.0.1', function () {

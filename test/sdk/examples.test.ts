@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -111,6 +112,11 @@ it('the refund agent answers while reviewers decide, and a webhook continues its
   expect(statuses).toMatchObject({ 'review.pending': 200, 'review.approved': 204 })
   expect(await page()).toContain('assistant: The tool answered: refunded 125.00 for A-7')
   expect(await page()).not.toContain('waiting')
+  // no request ends the program: of another method, to no path, or cut off
+  expect((await fetch(`${url}//`, { method: 'HEAD' })).status).toBe(404)
+  const cut = connect(Number(new URL(url).port), '127.0.0.1')
+  cut.end('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n')
+  await once(cut.resume(), 'close')
   // a forged delivery is refused, and a replayed one runs nothing again
   const got = receiver.got.find(({ body }) => body.type === 'review.approved') as Got
   const ran = (await reviewer.ran()).length
