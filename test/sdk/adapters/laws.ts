@@ -4,6 +4,7 @@ import type { AdapterOptions } from '../../../packages/sdk/src/adapters/calls.ts
 import { createGate, type Gate, type NotExecuted } from '@countersign/sdk'
 import { openWorld, type Reviewer, type World } from '../../gateway-fixture.ts'
 import { until } from '../../until.ts'
+import { problem } from '../double.ts'
 import { FRAMEWORKS, type Row, ROWS } from './rows.ts'
 
 /*
@@ -47,6 +48,7 @@ export interface Driver {
 }
 
 const ANYTHING = z.looseObject({})
+const REFUSES = async (): Promise<Response> => problem(401, 'unauthenticated', 'the key was revoked')
 
 export interface Bench {
   readonly world: World
@@ -155,6 +157,10 @@ export function adapterLaws(framework: string, { start, settle, force }: Driver)
     law('held', async () => {
       const { saved, thread } = await held({ tool: 'hold', input: { n: 1 }, id: 'h1' })
       expect(await settle(elsewhere(), saved)).toBeUndefined()
+      // an outage is no wait: it reaches whoever woke the program, or the model, and nothing runs
+      const away = createGate({ url: 'http://127.0.0.1:1', key: 'csk_none', fetch: REFUSES })
+      const told = await settle(agent({ gate: away, options: {} }), saved).then((turn) => turn?.read, String)
+      expect(String(told)).toMatch(/Not executed/)
       expect([open().ran, open().pending]).toEqual([[], [thread]])
       await open().ann.approve(thread)
       expect((await settle(elsewhere(), saved))?.read).toEqual(['ran'])

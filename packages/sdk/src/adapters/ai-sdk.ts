@@ -36,6 +36,8 @@ export interface GuardedTools<Tools> {
    * The message for the next request, once reviewers have decided all held calls of the conversation. Undefined before,
    * because the AI SDK takes one answer for each `tool-approval-request`. The message approves nothing: `execute` asks
    * the gateway.
+   *
+   * @throws NotExecuted when the gateway does not say whether a call waits
    */
   readonly settle: (
     messages: readonly { readonly role: string; readonly content: unknown }[],

@@ -79,7 +79,7 @@ export interface Calls {
   propose(asked: Asked, isTold?: boolean): Promise<Saved>
   /** Whether the framework should pause. False for a call that is refused: its run gives the reason. */
   isHeld(asked: Asked): Promise<boolean>
-  /** Whether reviewers have to decide a call of an earlier request. */
+  /** Whether reviewers have to decide a call of an earlier request. @throws NotExecuted for an outage */
   waits(asked: Asked): Promise<boolean>
   /**
    * Runs `execute` once if the call may run. Resolves with the tool's value or stream.
@@ -135,7 +135,7 @@ export function createCalls(gate: Gate, options: AdapterOptions): Calls {
       const held = propose(asked).then(({ handle }) => handle.status === 'pending_review')
       return held.catch((error: unknown) => expectRefusal(error) && false)
     },
-    waits: (asked) => propose(asked, true).then(({ handle }) => waits(gate, handle), isOpen),
+    waits: (asked) => propose(asked, true).then(({ handle }) => waits(gate, handle), hasNoWait),
     run: (asked, execute, saved) => relaying(execute, (relayed) => runToItsEnd(asked, relayed, saved)),
   }
 }
@@ -190,11 +190,19 @@ function relaying(execute: Execute, run: (execute: Execute) => Promise<Outcome>)
   })
 }
 
-/** Whether reviewers have to decide the call of this handle. An outage decides nothing. @internal */
+/**
+ * Whether reviewers have to decide the call of this handle.
+ *
+ * @throws NotExecuted for an outage, which decides nothing: whoever woke the program has to do so again
+ * @internal
+ */
 export const waits = (gate: Gate, handle: Handle): Promise<boolean> =>
-  gate.decision(handle).then(({ status }) => status === 'pending_review', isOpen)
+  gate.decision(handle).then(({ status }) => status === 'pending_review', hasNoWait)
 
-const isOpen = (error: unknown): boolean => expectRefusal(error) && isUndecided(error)
+function hasNoWait(error: unknown): false {
+  if (expectRefusal(error) && isUndecided(error)) throw error
+  return false
+}
 
 function expectRefusal(error: unknown): error is NotExecuted {
   if (error instanceof NotExecuted) return true

@@ -135,6 +135,7 @@ export interface InterruptedRun<Item> {
  * asks the gateway.
  *
  * @returns the number of released calls
+ * @throws NotExecuted when the gateway does not say whether a call waits
  */
 export async function settle<Item extends { readonly rawItem: object }>(
   gate: Gate,
