@@ -16,7 +16,6 @@ const refund = ({ order, amount_cents }) => `refunded ${(amount_cents / 100).toF
 const LATER = ['still_pending', 'gateway_unavailable', 'gateway_untrusted', 'gateway_refused']
 
 function save(job) {
-  mkdirSync('jobs', { recursive: true })
   writeFileSync(`jobs/${job.id}.new`, JSON.stringify(job))
   renameSync(`jobs/${job.id}.new`, `jobs/${job.id}.json`)
 }
@@ -36,6 +35,7 @@ async function work(job) {
   return job.result
 }
 
+mkdirSync('jobs', { recursive: true })
 const [what, order, cents] = process.argv.slice(2)
 if (what === 'add') save({ id: `refund-${randomUUID()}`, payload: { order, amount_cents: Number(cents) } })
 else
