@@ -21,7 +21,9 @@ let directory: string
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'cs-testing-'))
-  gateway = await startGateway(bundle({ allow: ['read'], review: ['pay'] }), { source: ROOT })
+  const files = { ...bundle({ allow: ['read'], review: ['pay', 'wire'] }) }
+  files['tools/wire.yaml'] = files['tools/wire.yaml']?.replace('low', 'high') ?? ''
+  gateway = await startGateway(files, { source: ROOT })
 })
 afterAll(async () => {
   await gateway.stop()
@@ -58,6 +60,14 @@ describe('a reviewer of the tests', () => {
     await expect(guarded(3)).rejects.toBeInstanceOf(Rejected)
     await reviewer.assertNotRan()
     await reviewer.close()
+  })
+
+  it('sees held calls in the order of their opening, not of their urgency', async () => {
+    const reviewer = await gateway.reviewer()
+    const propose = (tool: string) => gateway.gate().propose(tool, {}, { taskId: tool, callId: 'c' })
+    for (const tool of ['pay', 'wire', 'read']) await propose(tool)
+    expect((await reviewer.pending()).map(({ tool_name }) => tool_name)).toEqual(['pay', 'wire'])
+    expect(await reviewer.waitUntilHeld('wire')).toHaveLength(1)
   })
 
   it('fails with plain errors that say what was otherwise', async () => {

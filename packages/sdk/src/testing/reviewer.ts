@@ -91,11 +91,13 @@ export class Reviewer {
     return this.#api(`threads/${thread_id}`)
   }
 
-  /** The threads of this test that wait for reviewers, oldest first. */
+  /** The threads of this test that wait for reviewers, oldest first; at most the last 100 of the gateway. */
   async pending(tool?: string): Promise<HeldThread[]> {
     const own = await this.held(tool)
-    const { threads } = await this.#api<{ threads: HeldThread[] }>('threads?status=pending_review&limit=100')
-    return threads.filter(({ thread_id }) => own.includes(thread_id))
+    const { threads } = await this.#api<{ threads: HeldThread[] }>(
+      'threads?status=pending_review&sort=newest&limit=100',
+    )
+    return threads.filter(({ thread_id }) => own.includes(thread_id)).reverse()
   }
 
   /** The held calls of the tool, once there are `count` of them. @throws Error when they were not held in time */

@@ -83,11 +83,12 @@ class Reviewer:
         return dict(answer.json())
 
     def pending(self, tool: str | None = None) -> list[dict[str, Any]]:
-        """Returns the threads of this test that wait for reviewers, oldest first."""
+        """Returns the threads of this test that wait for reviewers, oldest first; at most the last 100."""
         own = {record["thread_id"] for record in self._records("review.pending")}
-        answer = self._api.get("/threads", params={"status": "pending_review", "limit": "100"})
+        params = {"status": "pending_review", "sort": "newest", "limit": "100"}
+        answer = self._api.get("/threads", params=params)
         answer.raise_for_status()
-        threads = [one for one in answer.json()["threads"] if one["thread_id"] in own]
+        threads = [one for one in reversed(answer.json()["threads"]) if one["thread_id"] in own]
         return [one for one in threads if tool in (None, one["tool_name"])]
 
     def wait_until_held(self, tool: str | None = None, count: int = 1, seconds: float = 30.0) -> list[dict[str, Any]]:
