@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { continueOn, createGate, type Gate, type Handle, StillPending } from '@countersign/sdk'
 import type { WebhookSecret } from '../../src/contract/webhook.ts'
-import { type Agent, newTask, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+import { type Agent, HOUR, newTask, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
 import { until } from '../until.ts'
 import { type Got, type Receiver, Receivers } from '../webhooks/receiver.ts'
 
@@ -106,6 +106,21 @@ describe('continueOn', () => {
     const got = await decided('reject')
     const told = { status: 200, text: expect.stringContaining('seen'), looked: [got.thread] }
     expect(await routed(got)).toEqual(told)
+  })
+
+  it('looks up a call that ended otherwise', async () => {
+    const ends: Record<string, (handle: Handle) => Promise<unknown>> = {
+      'review.changes_requested': ({ thread_id = '' }) =>
+        ann.vote(thread_id, { decision: 'request_changes', revision: 1, comment: 'less' }),
+      'review.withdrawn': (handle) => gate.withdraw(handle, 'no longer needed'),
+      'review.expired': () => Promise.resolve(world.clock.advance(9 * HOUR)).then(() => world.due()),
+    }
+    for (const [type, end] of Object.entries(ends)) {
+      const handle = await gate.propose('pay', { amount: 500 }, { taskId: newTask(), callId: 'c' })
+      await end(handle)
+      const got = await delivered(type, handle.thread_id)
+      expect(await routed(got, async () => undefined)).toMatchObject({ status: 204, looked: [handle.thread_id] })
+    }
   })
 
   it('asks for another delivery while the call is not saved or still waits, and passes other errors', async () => {
