@@ -1467,6 +1467,18 @@ describe('an impossible history', () => {
       '`ann` held no key then and was not signed in',
     ],
     [
+      'a comment by no key, beside a vote in a chat',
+      [
+        SIGNED,
+        linked('one'),
+        keyGone('reviewer', 'ann'),
+        pending(TWO),
+        voted(ANN, 'approve', { details: { via: 'slack' } }),
+        desk('thread.commented', COMMENT),
+      ],
+      '`ann` held no key then and was not signed in',
+    ],
+    [
       'a vote in a chat where a sign-in is required',
       [SIGNED, linked('one'), pending(SIGNED_IN), voted(ANN, 'approve', { details: { via: 'slack' } })],
       'only a sign-in to the console can vote when one is required',

@@ -273,12 +273,12 @@ function requireEpoch({ freezes }: Ledger, { details: { epoch } }: ReadEvent<Fre
   requireThat(epoch === freezes.epoch, `it is freeze ${epoch}, but ${freezes.epoch} is due`)
 }
 
-/** The way in which the actor signed in. The end of a review is of one commit with the vote before it. */
+/** The way in which the actor signed in. The end of a review names none, and is of one commit with the vote before it. */
 function viaOf({ last }: Ledger, { actor, type, at, thread, details }: ReadEvent<JsonObject>) {
   // in these records, `via` states how the ended session was opened, perhaps by another person in the same browser
   if (type === 'session.ended') return undefined
   const isOfVote = last?.type === 'vote.cast' && last.thread === thread && last.at === at
-  return (isOfVote && last.actor.id === actor.id ? last.details : details)['via']
+  return details['via'] ?? (isOfVote && last.actor.id === actor.id ? last.details['via'] : undefined)
 }
 
 /** Requires the actor to have a credential, because every commit guards the credential. @throws LawBroken */
