@@ -118,7 +118,7 @@ function offeredInput(offered: readonly string[]): Block[] {
 const plain = (text: string): Block => ({ type: 'plain_text', text, emoji: false })
 
 const cut = (text: string, most: number): string =>
-  text.length > most ? `${text.slice(0, most - 1)}…` : text
+  text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text
 
 const linkBlock = (url: string): Block => ({
   type: 'rich_text',
@@ -133,9 +133,10 @@ const rich = (lines: readonly (readonly ChatRun[])[]): Block => ({
   })),
 })
 
+/** A text that was cut within a character ends with U+FFFD: not every reader of JSON takes half of one. */
 const elementOf = ({ text, code, strong }: ChatRun): Block => ({
   type: 'text',
-  text,
+  text: text.toWellFormed(),
   style: { bold: strong === true, code: code === true },
 })
 

@@ -63,8 +63,9 @@ describe('a message', () => {
       'x'.repeat(3_000),
       'a\u200b'.repeat(300),
       'y\n'.repeat(500),
+      `x${'\u{1f600}'.repeat(150)}`,
     ]
-    const many = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`f${at}`, hostile[at % 7] ?? '']))
+    const many = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`f${at}`, hostile[at % 8] ?? '']))
     const payloads = [...hostile.map((text) => ({ [text]: text })), many]
     for (const payload of payloads) {
       const because = Object.entries(payload).map(([name, value]) => ({ field: `payload.${name}`, value }))
@@ -72,7 +73,7 @@ describe('a message', () => {
         const args = messageOf({ id: 'm', ...drawMessage(told(call)).message })
         const blocks = JSON.stringify(args['blocks'])
         expect(problemOfMessage({ text: String(args['text']), blocks })).toBeUndefined()
-        expect(blocks).not.toMatch(/[\u202e\u2066\u00a0\u3164\ufeff\u200b]/)
+        expect(blocks).not.toMatch(/[\u202e\u2066\u00a0\u3164\ufeff\u200b]|\\ud[89a-f]/)
       }
     }
   })
