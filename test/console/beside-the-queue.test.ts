@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { WebhookList } from '../../src/contract/webhook.ts'
 import { hashCredential } from '../../src/domain/credential.ts'
 import { proposeLink } from '../../src/gateway/chat/link.ts'
 import { SLACK } from '../chat/fake-slack.ts'
@@ -80,12 +81,14 @@ describe('the page Chats', () => {
 describe('a call in a chat', () => {
   const TALL = { width: 390, height: 844 }
 
-  it('appears in the channel that an administrator names on the page Webhooks', async () => {
+  it('appears once in the channel that an administrator names on the page Webhooks, after two clicks', async () => {
     await visit(ann, chat.world, 'webhooks')
     await ann.getByLabel('Id of a channel of Slack').fill(SLACK.channel)
     await isFit()
-    await ann.getByRole('button', { name: 'Post held calls there' }).click()
+    await ann.getByRole('button', { name: 'Post held calls there' }).dblclick()
     await ann.getByText(`slack-app:${SLACK.channel}`).waitFor()
+    const { body } = await chat.world.admin('GET', 'webhooks?tenant=acme')
+    expect((body as unknown as WebhookList).webhooks).toHaveLength(1)
   })
 
   it('is one tap from its vote with a button, and two with a session, at 390 px', async () => {

@@ -53,12 +53,16 @@ interface ChannelFormProps {
 function ChannelForm({ chat, tenant, made }: ChannelFormProps) {
   const channel = useSignal('')
   const refused = useSignal<Refusal | undefined>(undefined)
+  const busy = useSignal(false)
   const make = async (event: Event): Promise<void> => {
     event.preventDefault()
+    if (busy.value) return
+    busy.value = true
     const body = { tenant, format: 'slack-app', channel: channel.value }
     refused.value = (await call('POST', 'admin/webhooks', { body })).problem
-    if (refused.value) return
-    channel.value = ''
+    if (!refused.value) channel.value = ''
+    busy.value = false
+    // without an answer, the list says whether it was made
     await made()
   }
   return (
