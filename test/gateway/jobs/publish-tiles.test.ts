@@ -1,13 +1,14 @@
 // @store each
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { signingKeyOf } from '../../../src/domain/checkpoint.ts'
 import { put } from '../../../src/gateway/core/records.ts'
 import { lookAtTiles } from '../../../src/gateway/jobs/publish-tiles.ts'
 import { WIDTH } from '../../../src/tiles/layout.ts'
 import { readEdge, readNote, readRecords, sizeIn } from '../../../src/tiles/log.ts'
-import { PlaceUnavailable } from '../../../src/tiles/place.ts'
+import { isPacked, PlaceUnavailable } from '../../../src/tiles/place.ts'
 import { MINUTE } from '../../gateway-fixture.ts'
 import { commitOf } from '../../store/commit-of.ts'
 import { Lab, TENANT, watched } from '../../tiles/lab.ts'
@@ -33,6 +34,20 @@ async function expectPublished(size: number): Promise<void> {
     const stored = await store.events(TENANT, index * WIDTH, width)
     expect(records.map(String)).toEqual(stored.map(({ body }) => body))
   }
+}
+
+const replaceFile = (path: string, bytes: Buffer): void => {
+  rmSync(path)
+  writeFileSync(path, bytes)
+}
+
+/** Flips a bit in the middle of a file of the place. */
+function flip(name: string): void {
+  const path = join(lab.directory, 'tiles', TENANT, isPacked(name) ? `${name}.gz` : name)
+  const bytes = readFileSync(path)
+  const at = bytes.length >> 1
+  bytes[at] = (bytes[at] ?? 0) ^ 1
+  replaceFile(path, bytes)
 }
 
 const stopped = (): Promise<unknown> =>
@@ -288,6 +303,70 @@ describe('tiles stop, and nothing is written,', () => {
       expect(await stopped()).toBe('damaged')
     },
   )
+
+  it('when a bit of a file flips as it is written, or after a writer was killed before the checkpoint', async () => {
+    await lab.add(300)
+    await lab.publish()
+    const written = ['tile/0/001.p/44', 'tile/1/000.p/1', 'tile/entries/001.p/44']
+    await lab.add(300)
+    let broken: string | undefined
+    lab.wrap = (place) =>
+      watched(place, {
+        before: (change) => {
+          if (change === 'replace') throw new PlaceUnavailable('the writer was killed')
+        },
+        after: (change, path) => {
+          if (change !== 'create' || written.includes(path)) return
+          written.push(path)
+          flip((broken = path))
+        },
+      })
+    for (;;) {
+      broken = undefined
+      const stop = await stopped()
+      if (broken === undefined) break
+      expect([stop, await sizeOfPlace()], broken).toEqual(['damaged', 300])
+      flip(broken)
+    }
+    expect(written).toHaveLength(3 + 5)
+    lab.wrap = (place) => place
+    for (const path of written) {
+      flip(path)
+      expect([await stopped(), await sizeOfPlace()], path).toEqual(['damaged', 300])
+      flip(path)
+    }
+    await lab.publish()
+    await expectPublished(600)
+  })
+
+  it('when the place has other records than its hashes, or the store gives others at a second read', async () => {
+    await lab.add(44)
+    await lab.publish()
+    const path = join(lab.directory, 'tiles', TENANT, 'tile/entries/000.p/44.gz')
+    const own = readFileSync(path)
+    const others = gunzipSync(own).toString().replaceAll('"text":""', '"text" :1')
+    replaceFile(path, gzipSync(others))
+    await lab.add(1)
+    expect([await stopped(), await sizeOfPlace()]).toEqual(['damaged', 44])
+    replaceFile(path, own)
+    // more than a publication keeps in memory
+    await lab.add(299, { text: 'x'.repeat(16_000) })
+    const { store } = await lab.on()
+    const read = store.events.bind(store)
+    let times = 0
+    const spy = vi.spyOn(store, 'events').mockImplementation(async (tenant, after, count) => {
+      const events = await read(tenant, after, count)
+      times += after === 44 ? 1 : 0
+      const isOther = (number: number): boolean => times === 2 && number > WIDTH
+      return events.map((one) =>
+        isOther(one.number) ? { ...one, body: one.body.replace('"n":', '"n" :') } : one,
+      )
+    })
+    expect([await stopped(), await sizeOfPlace(), times]).toEqual(['damaged', 44, 2])
+    spy.mockRestore()
+    await lab.publish()
+    await expectPublished(344)
+  })
 
   it('when another key signed the checkpoint; a new key of this log continues', async () => {
     await lab.add(300)
