@@ -70,12 +70,16 @@ function aroundEnd(text: string, end: string, most: number): string {
   return room < 2 ? cutBefore(end, most) : `${cut(text.slice(0, -end.length || undefined), room)}${end}`
 }
 
-/** `@evil.example…@acme.com`: each mail host of text with several. Any of them may be the one that counts. */
+/** `ceo@acme…@evil.example…@acme.com`: the beginning, and each mail host. Any of them may be the one that counts. */
 function hosts(text: string, most: number): string {
   const [rest = ''] = / and [\d,]+ more$/.exec(text) ?? []
   const found = [...new Set(text.match(/@[\w-]+\.[\w.-]+/g))].join('…')
   const room = most - rest.length
-  return room < LEAST_HOST ? cut(found, most) : `${cut(found, room).replace('……', '…')}${rest}`
+  if (room < LEAST_HOST) return cut(found, most)
+  const before = room - found.length
+  const whole = found.includes('…') ? found : `…${found}`
+  const kept = before < 2 ? cut(whole, room).replace('……', '…') : `${cut(text, before)}${found}`
+  return `${kept}${rest}`
 }
 
 const LEAST_HOST = 8

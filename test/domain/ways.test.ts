@@ -70,6 +70,7 @@ describe('a row keeps what decides', () => {
   it.each([
     ['a mail address with a comment', 'someone.with.a.long.name@evil.test (ceo@acme.com)', '@evil.test'],
     ['two mail addresses', 'ceo@acme.com,assistant@acme.com,x@evil.test', '@evil.test'],
+    ['a command that names two mail addresses', 'rm -rf / # ask ann@acme.com, ben@acme.com', 'rm -rf /'],
     ['a URL with three slashes', 'https:///login.partner.example.evil.test/aaaaaaaa', '.evil.test'],
     ['a URL with backslashes', 'https:\\\\login.partner.example.evil.test\\aaaaaaa', '.evil.test'],
     ['a URL without a scheme', '//login.partner.example.evil.test/aaaaaaaaaaaaa', '.evil.test'],
