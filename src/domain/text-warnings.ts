@@ -71,4 +71,4 @@ export function* textsIn(value: JsonValue, place: string): Generator<Placed> {
 }
 
 /** A name as people and many parsers read it. */
-const read = (name: string): string => name.toLowerCase().replaceAll(/\s/g, '')
+const read = (name: string): string => name.toLowerCase().replaceAll(/\s+/g, '')
