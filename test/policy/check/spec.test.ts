@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { prepareBundle } from '../../../src/policy/bundle/load.ts'
+import { type PreparedBundle, prepareBundle } from '../../../src/policy/bundle/load.ts'
+import { CASE_KEYS } from '../../../src/policy/check/case.ts'
 import { SEEN } from '../../../src/policy/check/change.ts'
 import { LEVEL_KEYS } from '../../../src/policy/check/level.ts'
 import { LIMIT_KEYS } from '../../../src/policy/check/limit.ts'
@@ -57,6 +58,7 @@ const kind = <K extends string>(
 ): Kind => ({ rows: spec.rows, examples, ...rest })
 
 const verdict = (of: Parts): Parts => ({ allow: undefined, ...of })
+const allowing = (id: string, when: Parts): Parts => ({ id, allow: 'Odd.', when })
 const KINDS: Readonly<Record<string, Kind>> = {
   'routing.yaml': kind(
     ROUTING_KEYS,
@@ -163,6 +165,39 @@ const KINDS: Readonly<Record<string, Kind>> = {
       files: (limit) => ({ ...ruleFile({ limits: [limit] }), 'tools/pay.yaml': SUMMED }),
     },
   ),
+  test: kind(
+    CASE_KEYS,
+    {
+      allow: {},
+      review: verdict({ review: 'T.', risk_level: 'high' }),
+      reject: verdict({ reject: 'T.', payload: { amount: 9 } }),
+      payload: {},
+      agent: { payload: { amount: 9 }, agent: 'odd' },
+      task: { payload: { amount: 9 }, task: { workflow: 'odd' } },
+      used: verdict({ reject: 'T.', used: { daily: 9 } }),
+      risk_level: verdict({ review: 'T.', risk_level: 'high' }),
+      time: { payload: { amount: 9 }, time: { weekday: 'sun' } },
+      tool: {},
+      risk: { risk: 'low' },
+      by: { by: ['pay-small'] },
+    },
+    {
+      base: { allow: 'T.', tool: 'pay', agent: 'bot', payload: { amount: 1 } },
+      files: (test) => ({
+        ...ruleFile({
+          rules: [
+            RULE,
+            allowing('agent', { 'agent.id': 'odd' }),
+            allowing('task', { 'task.workflow': 'odd' }),
+            allowing('time', { 'time.weekday': 'sun' }),
+          ],
+          limits: [LIMIT],
+          tests: [test],
+        }),
+        'tools/other.yaml': CONTRACT.replace('tool: pay', 'tool: other'),
+      }),
+    },
+  ),
 }
 
 describe.each(Object.entries(KINDS))('a key of a %s', (_, { rows, examples, files, base, says }) => {
@@ -172,18 +207,25 @@ describe.each(Object.entries(KINDS))('a key of a %s', (_, { rows, examples, file
     const bare = await prepared(files({ ...whole, [name]: undefined }))
     expect(after).toBeDefined()
     expect(meaningOf(bare)).not.toEqual(meaningOf(after))
-    if (bare && after && says) expect(says(bare, after).length > 0).toBe(rows[name]?.diff !== SEEN)
+    if (bare && after && says) expect(says(bare.ir, after.ir).length > 0).toBe(rows[name]?.diff !== SEEN)
   })
 })
 
-async function prepared(files: Readonly<Record<string, string>>): Promise<BundleIr | undefined> {
+type Prepared = Extract<PreparedBundle, { readonly ok: true }>
+
+async function prepared(files: Readonly<Record<string, string>>): Promise<Prepared | undefined> {
   const texts = Object.entries(bundle(files)).map(([path, text]) => ({ path, text }))
   const made = await prepareBundle(texts)
-  return made.ok ? made.ir : undefined
+  return made.ok ? made : undefined
 }
 
-const meaningOf = (ir: BundleIr | undefined): unknown =>
-  ir && [ir.head.routing, ir.ruleFiles, ir.tools.map(({ contract }) => ({ ...contract, revision: '' }))]
+const meaningOf = (made: Prepared | undefined): unknown =>
+  made && [
+    made.ir.head.routing,
+    made.ir.ruleFiles,
+    made.ir.tools.map(({ contract }) => ({ ...contract, revision: '' })),
+    made.results.map(({ case: { risk, by } }) => [risk, by]),
+  ]
 
 describe('a key of a bundle that is half there', () => {
   interface Entry {
