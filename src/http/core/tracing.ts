@@ -1,7 +1,13 @@
 import { createTraceState } from '@opentelemetry/api'
 import type { FastifyRequest, onRequestHookHandler, onSendHookHandler } from 'fastify'
 import type { GatewayError } from '../../contract/errors.ts'
-import { carried, type Origin, type Span, type TraceContext, workOf } from '../../gateway/core/trace-context.ts'
+import {
+  carried,
+  type Origin,
+  type Span,
+  type TraceContext,
+  workOf,
+} from '../../gateway/core/trace-context.ts'
 import type { HttpDeps } from './deps.ts'
 
 /** The header of the request id, which is in every answer and in every log line of the request. */
