@@ -7,6 +7,7 @@ import { gateBefore } from './double.ts'
 
 const HELD = { status: 'pending_review', thread_id: 'thr_1' }
 const ALLOW = { status: 'allow' }
+const RAN = (): never => expect.fail('it ran')
 
 describe('a caller that gave up', () => {
   it('before the call sends no request, so that reviewers never see the call', async () => {
@@ -15,7 +16,7 @@ describe('a caller that gave up', () => {
     await gate.settled()
     const before = asked.length
     const signal = AbortSignal.abort()
-    await expect(gate.guard('pay', {}, expect.fail, { signal })).rejects.toMatchObject({ code: 'aborted' })
+    await expect(gate.guard('pay', {}, RAN, { signal })).rejects.toMatchObject({ code: 'aborted' })
     expect(asked.slice(before)).toEqual([])
   })
 
@@ -24,7 +25,7 @@ describe('a caller that gave up', () => {
     await gate.guard('pay', {}, () => 'ran')
     const handle = await gate.propose('pay', {}, { taskId: 't', callId: 'c' })
     const controller = new AbortController()
-    const resumed = gate.resume(handle, expect.fail, { signal: controller.signal })
+    const resumed = gate.resume(handle, RAN, { signal: controller.signal })
     controller.abort()
     await expect(resumed).rejects.toMatchObject({ code: 'aborted', thread_id: 'thr_1' })
   })
@@ -39,14 +40,14 @@ it('an answer to which the `fetch` of the caller was redirected permits nothing'
   const redirected = (answer: object): Response =>
     Object.defineProperty(Response.json(answer), 'redirected', { value: true })
   for (const route of ['requests', 'decisions', 'validate'] as const)
-    await expect(
-      gateBefore({ [route]: redirected }, HELD).gate.guard('pay', {}, expect.fail),
-    ).rejects.toMatchObject({ code: route === 'validate' ? 'outcome_unknown' : 'unexpected_answer' })
+    await expect(gateBefore({ [route]: redirected }, HELD).gate.guard('pay', {}, RAN)).rejects.toMatchObject({
+      code: route === 'validate' ? 'outcome_unknown' : 'unexpected_answer',
+    })
 })
 
 it('a proof that another process replaced is no promise that nothing ran', async () => {
   const { gate } = gateBefore({ validate: () => ({ valid: false, reason: 'invalid' }) }, HELD)
-  await expect(gate.guard('pay', {}, expect.fail)).rejects.toThrow(/^It may have run: .* invalid\./)
+  await expect(gate.guard('pay', {}, RAN)).rejects.toThrow(/^It may have run: .* invalid\./)
 })
 
 it('an answer that never ends is read up to a limit', async () => {
@@ -65,7 +66,7 @@ it('413: a body that is larger than any delivery is not read to its end', async 
     pulled++ < 99 ? controller.enqueue(new Uint8Array(1024 * 1024)) : controller.close()
   const init = { method: 'POST', body: new ReadableStream({ pull }), duplex: 'half' } as RequestInit
   const request = new Request('http://127.0.0.1/webhook', init)
-  const answer = await continueOn(request, expect.fail, { secrets: `whsec_${'A'.repeat(32)}` })
+  const answer = await continueOn(request, RAN, { secrets: `whsec_${'A'.repeat(32)}` })
   expect([answer.status, pulled < 10]).toEqual([413, true])
 })
 

@@ -9,6 +9,9 @@ export interface ContinueOptions extends VerifyOptions {
   readonly secrets?: string | readonly string[] | undefined
 }
 
+/** The members of a `Request` that are read. */
+export type Delivery = Pick<Request, 'headers' | 'arrayBuffer'> & { readonly body?: Request['body'] }
+
 /** Maximum size of a delivery, far above the gateway's. Anyone can send a body. */
 const LARGEST_BYTES = 4 * 1024 * 1024
 /** Events after which a call need not wait any longer. */
@@ -30,13 +33,11 @@ const ENDS = ['approved', 'rejected', 'changes_requested', 'expired', 'withdrawn
  * @throws TypeError for an invalid secret; other errors of `look`
  */
 export async function continueOn(
-  request: Pick<Request, 'headers' | 'arrayBuffer'> & { readonly body?: Request['body'] },
+  request: Delivery,
   look: (thread_id: string, message: WebhookMessage) => unknown,
   { secrets = variable('COUNTERSIGN_WEBHOOK_SECRET') ?? '', ...options }: ContinueOptions = {},
 ): Promise<Response> {
-  const body = request.body
-    ? await bytesIn(request.body, LARGEST_BYTES)
-    : new Uint8Array(await request.arrayBuffer())
+  const body = await bodyOf(request)
   if (body === undefined) return answer(413, 'the body is too large for a delivery')
   try {
     const message = await verifyWebhook(secrets, request.headers, body, options)
@@ -50,5 +51,9 @@ export async function continueOn(
     throw error
   }
 }
+
+/** Undefined when the body is too large. */
+const bodyOf = async (request: Delivery): Promise<Uint8Array | undefined> =>
+  request.body ? bytesIn(request.body, LARGEST_BYTES) : new Uint8Array(await request.arrayBuffer())
 
 const answer = (status: number, text: string | null = null): Response => new Response(text, { status })
