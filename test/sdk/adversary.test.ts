@@ -3,7 +3,7 @@ import { continueOn, createClient } from '@countersign/sdk'
 import { guardTool } from '../../packages/sdk/src/adapters/openai-agents.ts'
 import { gateBefore } from './double.ts'
 
-/* Answers, ids and requests of somebody who wants a call to run, or a program to stand still. */
+/* Answers, ids and requests of an attacker who wants a call to run, or a program to stop. */
 
 const HELD = { status: 'pending_review', thread_id: 'thr_1' }
 const ALLOW = { status: 'allow' }
@@ -45,7 +45,7 @@ it('an answer to which the `fetch` of the caller was redirected permits nothing'
     })
 })
 
-it('a proof that another process replaced is no promise that nothing ran', async () => {
+it('the refusal of a proof that another process replaced says that the call may have run', async () => {
   const { gate } = gateBefore({ validate: () => ({ valid: false, reason: 'invalid' }) }, HELD)
   await expect(gate.guard('pay', {}, RAN)).rejects.toThrow(/^It may have run: .* invalid\./)
 })
