@@ -54,7 +54,7 @@ function start(command: string, store: string, ...flags: string[]): Promise<CliR
 }
 
 describe('the admin key of a new store', () => {
-  /** Of the first store, as `serve` has shown it. */
+  /** The key of the first store, as `serve` has shown it. */
   let key: string | undefined
 
   it.each([
