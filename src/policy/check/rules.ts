@@ -217,7 +217,7 @@ function checkMissing(context: MatchContext, { key, keyMark, value }: DocEntry):
   if (isFieldProblem(field)) return reportFieldProblem(context, at, field)
   if (field.fn !== undefined) {
     const hint = `write \`${field.name}\``
-    return reader.report('unknown-field', at, '`missing_means` names plain fields', hint) as undefined
+    return reader.report('unknown-field', at, '`missing_means` names plain fields', hint)
   }
   checkPayloadField(context, field, { at, presence: false })
   checkMeaning(context, field, { at, value })
