@@ -55,7 +55,6 @@ export interface ToolIr {
 
 export interface RuleFileIr {
   readonly path: string
-  readonly owner?: string
   /** True for a `tools: ['*']` file, whose review rules never count as a match (docs/policy-language.md). */
   readonly catchAll: boolean
   readonly missingMeans: readonly MissingMeans[]
