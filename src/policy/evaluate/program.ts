@@ -2,7 +2,6 @@ import { strictest, type Verdict } from '../../domain/decision.ts'
 import {
   createConditionCompiler,
   leavesOf,
-  remember,
   type ConditionCompiler,
   type LeafNode,
   compileFieldRead,
@@ -19,6 +18,7 @@ import { disclosureOf } from '../language/disclose.ts'
 import { isFieldProblem, parseField } from '../language/fields.ts'
 import { isSensitive } from '../language/sensitive.ts'
 import type { FieldRead, HistoryNeeds, ToolContract } from '../language/snapshot.ts'
+import { remember } from '../language/remember.ts'
 
 /** The compiled rules and limits of one tool. Compiled once, on first use. */
 export interface Program {
