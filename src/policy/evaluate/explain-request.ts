@@ -18,7 +18,7 @@ import { showHidden } from '../text/text.ts'
 export async function explainRequest(
   snapshot: CompiledSnapshot,
   request: ExplainRequest,
-  { now, refusal }: { readonly now: number; refusal(message: string, hint?: string): Error },
+  { now, refusal }: { readonly now: number; readonly refusal: (message: string, hint?: string) => Error },
 ): Promise<Explanation> {
   const call = callOfRequest(request, now)
   if (call === undefined) throw refusal('`time` must be a date and time in RFC 3339 format')
