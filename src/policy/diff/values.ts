@@ -5,8 +5,8 @@ import { remainderOf } from './entries.ts'
 import { numbersAround } from './numbers.ts'
 import { createPlace, type Looks, type Place } from './place.ts'
 import { sampleOf } from './sample.ts'
-import { around, numberKeyword, textsFor } from './strings.ts'
-import { compileFits, keyword, partBelow, type Part } from './subschema.ts'
+import { around, textsFor } from './strings.ts'
+import { compileFits, keyword, numberKeyword, partBelow, type Part } from './subschema.ts'
 import { remember } from '../language/remember.ts'
 
 /** The maximum number of combinations of members in an object. */

@@ -1,6 +1,6 @@
 import { headingOf } from '../../domain/heading.ts'
-import type { BundleIr, FieldIr, LimitIr, RuleFileIr, RuleIr, ToolIr } from '../language/rule.ts'
-import { fieldsOf } from '../language/history.ts'
+import type { BundleIr, FieldIr, RuleFileIr, RuleIr, ToolIr } from '../language/rule.ts'
+import { fieldsOf, fieldsOfLimit } from '../language/history.ts'
 import type { Snapshot, ToolContract } from '../language/snapshot.ts'
 import { renderDefault, renderSummary } from './summary.ts'
 import { parseSummary, type SummaryTemplate } from './template.ts'
@@ -56,10 +56,6 @@ export function payloadFieldsOf({
     ...rules.map((rule: RuleIr) => ({ id: rule.id, fields: fieldsOf(rule) })),
     ...limits.map((limit) => ({ id: limit.id, fields: fieldsOfLimit(limit) })),
   ].map(({ id, fields }) => ({ id, fields: fields.filter(({ root }) => root === 'payload') }))
-}
-
-function fieldsOfLimit({ sum, per }: LimitIr): FieldIr[] {
-  return [...(sum ? [sum] : []), ...(typeof per === 'string' ? [] : [per])]
 }
 
 function readBy({ fields }: ToolHeadings, by: readonly string[]): readonly FieldIr[] {
