@@ -20,7 +20,7 @@ import { type Script, SCRIPTS } from './scripts.ts'
 import { createServerClock } from './server-clock.ts'
 import { roomOf } from './settings.ts'
 import type { Topology } from './topology.ts'
-import { createWaking, type Waking } from './subscriptions.ts'
+import { Waking } from './subscriptions.ts'
 import { afterSilence } from '../patience.ts'
 import { STORE_LIMITS, StoreIndeterminate, StoreUnavailable } from '../store.ts'
 import type {
@@ -91,7 +91,7 @@ class RedisStore implements Store {
     this.#confirmations = replicas > 0 ? createConfirmations(replicas, Math.ceil(callMs / 2)) : undefined
     this.#ownTime = clock !== undefined
     this.#clock = createServerClock(topology, clock)
-    this.#waking = createWaking({
+    this.#waking = new Waking({
       topology,
       keys: this.#keys,
       version: (partition, record) => this.#version(partition, record),
