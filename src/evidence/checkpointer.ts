@@ -1,16 +1,3 @@
-/**
- * Signs new evidence (docs/evidence.md) every second while records arrive, and immediately after a thousand records.
- * Also checks all tenants at intervals, for records that another instance wrote before it crashed.
- */
-export interface Checkpointer {
-  /** Called when a record of the tenant has become durable. */
-  noted(tenant: string): void
-  /** Age of the oldest record without a checkpoint, ms; 0 without such records. */
-  lagMs(): number
-  /** Signs the remaining records, and stops. */
-  close(): Promise<void>
-}
-
 export interface CheckpointerOptions {
   /** Signs the tenant's new evidence. `more` is true when one checkpoint could not cover all new evidence. */
   readonly make: (tenant: string) => Promise<{ readonly more: boolean }>
@@ -30,7 +17,13 @@ interface Unsigned {
   readonly records: number
 }
 
-export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
+/**
+ * Signs new evidence (docs/evidence.md) every second while records arrive, and immediately after a thousand records.
+ * Also checks all tenants at intervals, for records that another instance wrote before it crashed.
+ */
+export type Checkpointer = ReturnType<typeof createCheckpointer>
+
+export function createCheckpointer(options: CheckpointerOptions) {
   const unsigned = new UnsignedRecords(options.now)
   let rounds = 0
   let closed = false
@@ -77,11 +70,14 @@ export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
   run()
 
   return {
-    noted(tenant) {
+    /** Called when a record of the tenant has become durable. */
+    noted(tenant: string): void {
       if (unsigned.add(tenant) === AT_ONCE_RECORDS && !closed) run()
     },
+    /** Age of the oldest record without a checkpoint, ms; 0 without such records. */
     lagMs: () => unsigned.lagMs(),
-    async close() {
+    /** Signs the remaining records, and stops. */
+    async close(): Promise<void> {
       closed = true
       clearTimeout(timer)
       await running

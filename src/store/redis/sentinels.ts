@@ -2,16 +2,6 @@ import type { Host, Password, RedisAddress } from './address.ts'
 import { type Connection, connect, SILENCE_MS } from './connection.ts'
 import { within } from '../patience.ts'
 
-/** The servers that know the current primary (https://redis.io/docs/latest/develop/reference/sentinel-clients/). */
-export interface Sentinels {
-  /**
-   * The primary according to the sentinel that knows the latest failover, because a partitioned sentinel reports an old
-   * primary. Undefined when no sentinel answers. Never rejects.
-   */
-  primary(): Promise<Host | undefined>
-  close(): void
-}
-
 export interface SentinelOptions {
   readonly address: RedisAddress
   readonly sentinelPassword?: Password
@@ -23,10 +13,17 @@ interface Said {
   readonly epoch: number
 }
 
-export function createSentinels(options: SentinelOptions): Sentinels {
+/** The servers that know the current primary (https://redis.io/docs/latest/develop/reference/sentinel-clients/). */
+export type Sentinels = ReturnType<typeof createSentinels>
+
+export function createSentinels(options: SentinelOptions) {
   const sentinels = options.address.hosts.map((host) => new Sentinel(host, options))
   return {
-    async primary() {
+    /**
+     * The primary according to the sentinel that knows the latest failover, because a partitioned sentinel reports an old
+     * primary. Undefined when no sentinel answers. Never rejects.
+     */
+    async primary(): Promise<Host | undefined> {
       const said = await Promise.all(sentinels.map((sentinel) => sentinel.ask()))
       const known = said.filter((one) => one !== undefined)
       return known.toSorted((a, b) => b.epoch - a.epoch)[0]?.host
