@@ -24,7 +24,7 @@ interface Unsigned {
 export type Checkpointer = ReturnType<typeof createCheckpointer>
 
 export function createCheckpointer(options: CheckpointerOptions) {
-  const unsigned = new UnsignedRecords(options.now)
+  const unsigned = createUnsigned(options.now)
   let rounds = 0
   let closed = false
   let timer: NodeJS.Timeout | undefined
@@ -88,39 +88,29 @@ export function createCheckpointer(options: CheckpointerOptions) {
 }
 
 /** The unsigned records of each tenant, and the age of the oldest. */
-class UnsignedRecords {
-  readonly #now: () => number
-  readonly #of = new Map<string, Unsigned>()
-
-  constructor(now: () => number) {
-    this.#now = now
+function createUnsigned(now: () => number) {
+  const known = new Map<string, Unsigned>()
+  const giveBack = (tenant: string, { since, records }: Unsigned): void => {
+    known.set(tenant, { since, records: records + (known.get(tenant)?.records ?? 0) })
   }
-
-  /** Returns the number of unsigned records. */
-  add(tenant: string): number {
-    const { since, records } = this.#of.get(tenant) ?? { since: this.#now(), records: 0 }
-    this.#of.set(tenant, { since, records: records + 1 })
-    return records + 1
-  }
-
-  take(tenant: string): Unsigned | undefined {
-    const taken = this.#of.get(tenant)
-    this.#of.delete(tenant)
-    return taken
-  }
-
-  giveBack(tenant: string, { since, records }: Unsigned): void {
-    this.#of.set(tenant, { since, records: records + (this.#of.get(tenant)?.records ?? 0) })
-  }
-
-  /** Uses a separate list, because failed tenants are added again. */
-  tenants(): string[] {
-    return Array.from(this.#of.keys())
-  }
-
-  lagMs(): number {
-    const oldest = Math.min(...[...this.#of.values()].map(({ since }) => since))
-    return this.#of.size === 0 ? 0 : Math.max(0, this.#now() - oldest)
+  return {
+    giveBack,
+    /** Returns the number of unsigned records. */
+    add(tenant: string): number {
+      giveBack(tenant, { since: known.get(tenant)?.since ?? now(), records: 1 })
+      return known.get(tenant)?.records ?? 1
+    },
+    take(tenant: string): Unsigned | undefined {
+      const taken = known.get(tenant)
+      known.delete(tenant)
+      return taken
+    },
+    /** Uses a separate list, because failed tenants are added again. */
+    tenants: (): string[] => Array.from(known.keys()),
+    lagMs(): number {
+      const oldest = Math.min(...[...known.values()].map(({ since }) => since))
+      return known.size === 0 ? 0 : Math.max(0, now() - oldest)
+    },
   }
 }
 
