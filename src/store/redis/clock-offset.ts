@@ -6,8 +6,6 @@
 export const OFFSET_SAMPLES = 240
 
 /** The difference between a server's clock and this process's clock, estimated from the server's answers. */
-export type Offset = ReturnType<typeof createOffset>
-
 export function createOffset() {
   const samples: number[] = []
   let best: number | undefined
