@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { type Waiting, Lane } from './lane.ts'
 import type { RequestKind } from '../../contract/operation.ts'
 import { bodyBytesOf, kindOf, isUnknown, type Sender } from './request.ts'
@@ -128,6 +128,11 @@ export class Admission {
     response.on('close', this.#end)
     if (lane.queue.size === 0 && this.#mayBegin(asking) && this.#takes(asking)) this.#begin(asking)
     else this.#wait(asking)
+  }
+
+  /** A listener of requests, which enter before `handle` serves them. */
+  serving(handle: RequestListener): RequestListener {
+    return (request, response) => this.enter(request, response, () => handle(request, response))
   }
 
   /**

@@ -15,7 +15,7 @@ import { sessionHandlers } from '../operations/session.ts'
 import { webhookHandlers } from '../operations/webhooks.ts'
 import { answerProblem, asGatewayError, type ErrorHandler } from '../core/problem.ts'
 import { REQUEST_HEADERS } from '../core/request-headers.ts'
-import { traceHooks, workingFor } from '../core/tracing.ts'
+import { traceHooks } from '../core/tracing.ts'
 import { acceptAnything, acceptStrictJson } from '../wire/strict-json.ts'
 
 /** Registers every operation of the contract as a route, with its callers, body check, handler and answer. */
@@ -33,7 +33,7 @@ export function mountOperations(app: FastifyInstance, http: HttpDeps, health: He
   const mountIn = (scope: FastifyInstance, isLenient: boolean): void => {
     for (const [id, operation] of operations) {
       if ((operation.lenient === true) !== isLenient) continue
-      scope.route(routeOf(http, operation, handlers[id as keyof typeof handlers] as Handler))
+      scope.route(routeOf(http, [id, operation], handlers[id as keyof typeof handlers] as Handler))
     }
   }
   app.decorateRequest('caller')
@@ -53,9 +53,9 @@ export function mountOperations(app: FastifyInstance, http: HttpDeps, health: He
 /** Any handler. `Handlers` defines the parameters and answers of each. */
 type Handler = (call: object) => unknown
 
-function routeOf(http: HttpDeps, operation: Operation, handler: Handler): RouteOptions {
+function routeOf(http: HttpDeps, [id, operation]: [string, Operation], handler: Handler): RouteOptions {
   const access = accessHooks(http, operation)
-  const trace = traceHooks(http, operation)
+  const trace = traceHooks(http, id)
   const { method, path, lenient = false, noHead = false, bodyBytes } = operation
   const status = Math.min(...Object.keys(operation.answers).map(Number))
   const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
@@ -83,7 +83,7 @@ interface Exchange {
 function callOf({ gateway, schemas }: HttpDeps, operation: Operation, { request, reply }: Exchange): object {
   const { query, lenient = false, headers = [] } = operation
   const call: Record<string, unknown> = {
-    gateway: workingFor(request, gateway),
+    gateway: { ...gateway, origin: request.origin },
     caller: request.caller ?? request.adminRight,
     params: request.params,
     // a copy, because Fastify's query object has no prototype
