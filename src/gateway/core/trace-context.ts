@@ -8,7 +8,8 @@ export interface TraceContext {
 export interface Origin {
   /** The id in every log line of the request, and in its answer. */
   readonly request: string
-  readonly span: Span
+  /** Absent without tracing, when the caller sent no trace. */
+  readonly span?: Span | undefined
 }
 
 /**

@@ -8,7 +8,7 @@ import { type ProofGuard, unauthenticated } from './caller.ts'
 import type { Deps, Enqueued } from './deps.ts'
 import { discloseRecord, type EvidenceRecord } from './event-record.ts'
 import { publicReason } from './write-refusal.ts'
-import type { Notice } from './notice.ts'
+import type { MakeNotice } from './notice.ts'
 
 /** The effects of one attempt of a verb, applied as a whole or not at all. */
 export interface Plan<T> {
@@ -19,7 +19,7 @@ export interface Plan<T> {
   readonly writes?: readonly Write[]
   readonly evidence?: readonly EvidenceRecord[]
   /** Events for the destinations of webhooks, in the same commit. */
-  readonly notices?: readonly Notice[]
+  readonly notices?: readonly MakeNotice[]
   /**
    * Confirms the answer, because the caller may act on it. The commit takes place even without writes, so that the read
    * is as durable as a write.

@@ -21,7 +21,7 @@ import type { EvidenceRecord } from '../core/event-record.ts'
 import { askedNoMore } from './equal-calls.ts'
 import { moveIndexes } from './thread-indexes.ts'
 import { reasonsOf } from './reasons.ts'
-import { type Notice, threadNotice } from '../core/notice.ts'
+import { type MakeNotice, threadNotice } from '../core/notice.ts'
 import { type Claims, put, read, type RevisionRecord, unlessBroken } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 
@@ -155,7 +155,7 @@ export interface WrittenThread {
   readonly writes: readonly Write[]
   readonly evidence: readonly EvidenceRecord[]
   /** The events of the evidence that webhooks receive. */
-  readonly notices: readonly Notice[]
+  readonly notices: readonly MakeNotice[]
 }
 
 export interface ThreadChanged {
@@ -199,11 +199,17 @@ export function writeThread(
     ],
     evidence,
     notices: [
-      ...events.map((type, i) =>
-        threadNotice(type, thread, { at, sequence: last + i + 1, ...(payload && { payload }) }),
+      ...events.map(
+        (type, i) => () =>
+          threadNotice(type, thread, { at, sequence: last + i + 1, ...(payload && { payload }) }),
       ),
       ...(isQuiet
-        ? [{ ...threadNotice('review.pending', thread, { at, sequence: last }), quiet: true as const }]
+        ? [
+            () => ({
+              ...threadNotice('review.pending', thread, { at, sequence: last }),
+              quiet: true as const,
+            }),
+          ]
         : []),
     ],
   }

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { type Waiting, Lane } from './lane.ts'
 import type { RequestKind } from '../../contract/operation.ts'
 import { bodyBytesOf, kindOf, isUnknown, type Sender } from './request.ts'
@@ -16,6 +16,8 @@ export interface Admission {
    * effect.
    */
   enter(request: IncomingMessage, response: ServerResponse, go: () => void): void
+  /** A listener of requests, which enter before `handle` serves them. */
+  serving(handle: RequestListener): RequestListener
   /**
    * Called when the body has arrived. Calls `go` immediately, or in the request's turn when the request lost its place
    * because of a late body.
@@ -143,6 +145,10 @@ class QueueWithPatience implements Admission {
     response.on('close', this.#end)
     if (lane.queue.size === 0 && this.#mayBegin(asking) && this.#takes(asking)) this.#begin(asking)
     else this.#wait(asking)
+  }
+
+  serving(handle: RequestListener): RequestListener {
+    return (request, response) => this.enter(request, response, () => handle(request, response))
   }
 
   resume(response: Response, go: () => void): void {

@@ -1,52 +1,28 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type ErrorCode, GatewayError, problemOf } from '../../contract/errors.ts'
 import type { TrafficWatcher } from '../core/deps.ts'
 import { NO_ROUTE } from '../core/request-metrics.ts'
+import { askedOn } from '../wire/pipelining.ts'
 import { ifSlow } from '../wire/slow-client.ts'
 
 /**
  * Answers requests that Node's parser refuses, which reach no route. The gateway writes the answer to the socket after
  * earlier answers, and then ends the connection.
  */
-export interface Malformed {
-  /** Called when a request was read. */
-  readonly note: (request: IncomingMessage, response: ServerResponse) => void
-  readonly answer: (error: Error & { code?: string }, socket: Socket) => void
-}
-
-/** The last request of a connection, its answer, and the answer before it. Answers are sent in that order. */
-interface Asked {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  readonly before: ServerResponse | undefined
-}
+export type Malformed = (error: Error & { code?: string }, socket: Socket) => void
 
 /** `patienceMs` is the additional time for a client that Node wrongly considers slow. */
 export function answerMalformed(watcher: TrafficWatcher, patienceMs: number): Malformed {
-  const asked = new WeakMap<Socket, Asked>()
-  const refused = new WeakSet<Socket>()
-  const answer = answerOnce(watcher, { asked, refused })
-  return {
-    note: (request, response) => {
-      // keeps only the previous answer, because a client that keeps sending would otherwise build a chain of requests
-      const before = asked.get(request.socket)?.response
-      asked.set(request.socket, { request, response, before })
-    },
-    answer: (error, socket) => {
-      const last = () => asked.get(socket)?.request
-      if (error.code === TIMEOUT) ifSlow({ socket, last, patienceMs }, () => answer(error, socket))
-      else answer(error, socket)
-    },
+  const answer = answerOnce(watcher)
+  return (error, socket) => {
+    const last = () => askedOn(socket)?.request
+    if (error.code === TIMEOUT) ifSlow({ socket, last, patienceMs }, () => answer(error, socket))
+    else answer(error, socket)
   }
 }
 
-interface Known {
-  readonly asked: WeakMap<Socket, Asked>
-  readonly refused: WeakSet<Socket>
-}
-
-function answerOnce(watcher: TrafficWatcher, { asked, refused }: Known): Malformed['answer'] {
+function answerOnce(watcher: TrafficWatcher): Malformed {
+  const refused = new WeakSet<Socket>()
   return (error, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
@@ -54,7 +30,7 @@ function answerOnce(watcher: TrafficWatcher, { asked, refused }: Known): Malform
     }
     if (refused.has(socket)) return
     refused.add(socket)
-    const last = asked.get(socket)
+    const last = askedOn(socket)
     const broken = last?.request.complete === false ? last : undefined
     const answered = broken === undefined ? last?.response : broken.before
     const refuse = (): void => {
