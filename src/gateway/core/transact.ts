@@ -3,7 +3,7 @@ import { KEY_NAME_CHARS } from '../../domain/evidence.ts'
 import { leafHash } from '../../domain/digest.ts'
 import type { Commit, CommitResult, Guard, Write } from '../../store/store.ts'
 import { StoreIndeterminate, StoreUnavailable, TilesUnavailable } from '../../store/store.ts'
-import { chargeBytes, refuseOverBudget } from './budgets.ts'
+import { chargeBytes, refuseOverBudget, scheduleChecks } from './budgets.ts'
 import { type ProofGuard, unauthenticated } from './caller.ts'
 import type { Deps, Enqueued } from './deps.ts'
 import { discloseRecord, type EvidenceRecord } from './event-record.ts'
@@ -163,10 +163,8 @@ function commitOf<T>(
   const events = records.map(({ body }) => body)
   const disclosures = records.map((one) => one.disclosures)
   const actor = evidence[0]?.actor
-  const charged =
-    counted && actor !== undefined
-      ? chargeBytes(deps, { guards, writes, events, disclosures }, { tenant, at: begun, actor })
-      : undefined
+  if (counted && actor !== undefined) chargeBytes(deps, { guards, writes, events, disclosures }, begun, actor)
+  const charged = scheduleChecks(deps, tenant, writes)
   const deadline = Math.min(deps.store.now() + deps.storeDeadlineMs, begun + LONGEST_ATTEMPT_MS, before - 1)
   return { commit: { commitId: deps.nextCommitId(), deadline, guards, writes, events, disclosures }, charged }
 }

@@ -34,7 +34,7 @@ const SUBJECT_CHARS = 400
 export function claimsOf(request: DecisionRequest | Revision): Claims {
   const { subject, preview, summary, workflow_name, task_label, risk_level } = request
   const images = 'images' in request ? (request.images as readonly string[] | undefined) : undefined
-  const claims = { subject, preview, summary, workflow_name, task_label, risk_level, images }
+  const claims = { images, preview, risk_level, subject, summary, task_label, workflow_name }
   return Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined))
 }
 
@@ -72,7 +72,8 @@ export function nonceOf(deps: Deps): string {
 export function revisionRecord(proposal: Proposal): RevisionRecord {
   const { thread_id, number, tool, payload, action_hash, claims, heading, outcome, nonce } = proposal
   const payload_digest = digestOf(payload)
-  const shown = { thread_id, number, tool, payload_digest, claims, heading, nonce, action_hash }
+  // in RFC 8785 order, like claims and heading, which avoids sorting
+  const shown = { action_hash, claims, heading, nonce, number, payload_digest, thread_id, tool }
   return {
     number,
     ...(proposal.revision_id === undefined ? {} : { revision_id: proposal.revision_id }),
