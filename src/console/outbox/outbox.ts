@@ -5,6 +5,7 @@ import type { ThreadView } from '../../contract/reviewer.ts'
 import { me, onSigningOut } from '../session/session.ts'
 import { announce } from '../shell/announce.tsx'
 import { call, get, isUnknown, type Outcome, type Refusal } from '../wire/call.ts'
+import { keep, kept } from '../wire/storage.ts'
 
 /** A vote that has not reached the gateway: it waits, is being sent, or could not be sent. */
 export interface Held {
@@ -171,12 +172,7 @@ let key = ''
 /** Votes outlast the page, in case that the last request of a page does not arrive. */
 function save(votes: readonly Held[]): void {
   outbox.value = votes
-  try {
-    if (votes.length === 0) sessionStorage.removeItem(key)
-    else sessionStorage.setItem(key, JSON.stringify(votes))
-  } catch {
-    // without storage a vote lasts as long as the page
-  }
+  keep('sessionStorage', key, votes.length === 0 ? undefined : JSON.stringify(votes))
 }
 
 /** Starts with the votes of an earlier page or session, and keeps those that did not arrive. */
@@ -184,8 +180,8 @@ export function startOutbox(): () => void {
   key = `votes ${me.value?.tenant}/${me.value?.reviewer}`
   addEventListener('pagehide', leave)
   onSigningOut(emptied)
-  const kept = storedVotes().filter(({ thread, refused }) => !isHeld(thread) && !refused)
-  void Promise.all(kept.map(reconcile))
+  const stored = storedVotes().filter(({ thread, refused }) => !isHeld(thread) && !refused)
+  void Promise.all(stored.map(reconcile))
   return () => {
     removeEventListener('pagehide', leave)
     putAway()
@@ -236,7 +232,7 @@ async function isOver(thread: string, { revision, decision }: VoteRequest): Prom
 
 function storedVotes(): Held[] {
   try {
-    return JSON.parse(sessionStorage.getItem(key) ?? '[]') as Held[]
+    return JSON.parse(kept('sessionStorage', key) ?? '[]') as Held[]
   } catch {
     return []
   }

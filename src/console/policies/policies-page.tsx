@@ -1,5 +1,5 @@
 import type { PoliciesView } from '../../contract/admin.ts'
-import { hashOf } from '../route/route.ts'
+import { hashOf, type Route } from '../route/route.ts'
 import { Heading } from '../shell/heading.tsx'
 import { Panel } from '../shell/panel.tsx'
 import { Ago } from '../time/countdown.tsx'
@@ -10,13 +10,7 @@ import { RuleFile } from './rule-file.tsx'
 import { TryCall } from './try-call.tsx'
 
 /** The policy in force: its revision and time, the findings of the last load, and its decision on a call. */
-interface PoliciesProps {
-  /** A rule file to show, and a line of it. */
-  readonly file: string | undefined
-  readonly line: number | undefined
-}
-
-export function PoliciesPage({ file, line }: PoliciesProps) {
+export function PoliciesPage({ file, line }: Extract<Route, { readonly page: 'policies' }>) {
   return (
     <>
       <div class="title">

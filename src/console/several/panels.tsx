@@ -142,12 +142,7 @@ function Values({ field, shown, table }: ValuesProps) {
   )
 }
 
-interface RunsProps {
-  readonly several: Several
-  readonly table: Table
-}
-
-export function Runs({ several, table }: RunsProps) {
+export function Runs({ several, table }: { readonly several: Several; readonly table: Table }) {
   const count = several.shown.value.length
   const hidden = several.hidden.value
   const seen = several.shown.value.filter(({ view }) => several.isSeen(view.thread_id)).length

@@ -7,6 +7,7 @@ import { before, refine, route } from '../route/router.ts'
 import { Heading } from '../shell/heading.tsx'
 import { get, type Refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
+import { keep, kept } from '../wire/storage.ts'
 import { ended, me, signIn, wasSignedIn } from '../session/session.ts'
 import { beginSingleSignOn, takeVerifier } from './single-sign-on.ts'
 
@@ -36,7 +37,7 @@ export function SignInPage() {
   }, [])
   const call = useMemo(openedCall, [])
   const leave = (): void => {
-    if (call) sessionStorage.removeItem(WANTED)
+    if (call) keep('sessionStorage', WANTED, undefined)
     refine(call ?? { page: 'queue', filters: {} })
   }
   const verifier = useMemo(takeVerifier, [])
@@ -101,13 +102,10 @@ const WANTED = 'wanted'
 /** The call that was open when the session ended, or whose link was opened signed out. */
 function openedCall(): Route | undefined {
   const opened = 'thread' in before && (ended.value || !wasSignedIn()) ? before : undefined
-  try {
-    if (opened) sessionStorage.setItem(WANTED, hashOf(opened))
-    const wanted = routeOf(sessionStorage.getItem(WANTED) ?? '')
-    return 'thread' in wanted ? wanted : undefined
-  } catch {
-    return opened
-  }
+  const address = opened ? hashOf(opened) : kept('sessionStorage', WANTED)
+  keep('sessionStorage', WANTED, address)
+  const wanted = routeOf(address ?? '')
+  return 'thread' in wanted ? wanted : undefined
 }
 
 const Ended = ({ to }: { readonly to: string }) => (

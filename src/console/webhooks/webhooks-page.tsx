@@ -1,16 +1,11 @@
-import type { DeliveryState } from '../route/route.ts'
+import type { Route } from '../route/route.ts'
 import { AdminsOnly } from '../shell/admins-only.tsx'
 import { Heading } from '../shell/heading.tsx'
 import { Destination } from './destination.tsx'
 import { Destinations } from './destinations.tsx'
 
-interface WebhooksProps {
-  readonly webhook: string | undefined
-  readonly state: DeliveryState | undefined
-}
-
 /** The destinations, and the result of each delivery. */
-export function WebhooksPage({ webhook, state }: WebhooksProps) {
+export function WebhooksPage({ webhook, state }: Extract<Route, { readonly page: 'webhooks' }>) {
   return (
     <>
       <div class="title">

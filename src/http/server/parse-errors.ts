@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { type ErrorCode, GatewayError, problemOf } from '../../contract/errors.ts'
 import type { TrafficWatcher } from '../core/deps.ts'
+import { rawRefusal } from '../admission/refusal.ts'
 import { NO_ROUTE } from '../core/request-metrics.ts'
 import { askedOn } from '../wire/pipelining.ts'
 import { ifSlow } from '../wire/slow-client.ts'
@@ -46,16 +47,7 @@ function answerOnce(watcher: TrafficWatcher): Malformed {
 function send(watcher: TrafficWatcher, error: Error & { code?: string }, socket: Socket): void {
   const code = clientErrorCode(error.code)
   const problem = problemOf(new GatewayError(code, DETAIL[code] ?? 'the request cannot be read as HTTP/1.1'))
-  const body = JSON.stringify(problem)
-  const head = [
-    `HTTP/1.1 ${problem.status} ${STATUS_TEXT[problem.status] ?? 'Bad Request'}`,
-    'content-type: application/problem+json',
-    `content-length: ${Buffer.byteLength(body)}`,
-    'cache-control: no-store',
-    'x-content-type-options: nosniff',
-    'connection: close',
-  ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  socket.end(rawRefusal(problem))
   watcher.answered({
     method: 'none',
     route: NO_ROUTE,
@@ -66,12 +58,6 @@ function send(watcher: TrafficWatcher, error: Error & { code?: string }, socket:
 }
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT'
-
-const STATUS_TEXT: Record<number, string> = {
-  400: 'Bad Request',
-  408: 'Request Timeout',
-  431: 'Request Header Fields Too Large',
-}
 
 const DETAIL: Partial<Record<ErrorCode, string>> = {
   header_too_large: 'the header of the request is larger than 16 KiB',

@@ -1,12 +1,11 @@
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
 import { canonicalJson } from '../../domain/digest.ts'
 import type { JsonValue } from '../../contract/json.ts'
+import { type Direction, loosenedFirst } from '../check/change.ts'
 import type { CompiledSnapshot } from '../evaluate/compile.ts'
 import { compareResults, describeRequirement, type Result } from '../diff/outcome.ts'
 import type { Decided, Export } from './records.ts'
 import { createReplay, type Judgement, type Replay } from './replay.ts'
-
-export type Direction = 'loosens' | 'tightens' | 'changes'
 
 /** Calls whose decisions differ between the two bundles in the same way. */
 export interface Flip {
@@ -188,8 +187,4 @@ function sideOf({ verdict, risk, by = [], requirement }: Judgement, knowsBoth: b
   return { verdict: verdict ?? '?', risk: risk ?? '?', by, ...reviewers }
 }
 
-const DIRECTIONS: readonly Direction[] = ['loosens', 'changes', 'tightens']
-
-function byWeight(a: Flip, b: Flip): number {
-  return DIRECTIONS.indexOf(a.direction) - DIRECTIONS.indexOf(b.direction) || b.calls - a.calls
-}
+const byWeight = (a: Flip, b: Flip): number => loosenedFirst(a, b) || b.calls - a.calls

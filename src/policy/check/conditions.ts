@@ -66,15 +66,15 @@ function use(reading: Reading, at: Doc, user: string): NodeIr | undefined {
   if (condition) return putIn(reading, at, condition)
   const hint = didYouMean(name, known.keys()) ?? 'write it under `conditions:` of this file'
   const message = `no condition named \`${showForeign(name)}\``
-  return reader.report('unknown-condition', at, message, hint) as undefined
+  return reader.report('unknown-condition', at, message, hint)
 }
 
 function putIn(reading: Reading, at: Doc, condition: Condition): NodeIr | undefined {
   const { reader, open, sizes } = reading
-  const refuse = (message: string): undefined => reader.report('bad-value', at, message) as undefined
+  const refuse = (message: string): undefined => reader.report('bad-value', at, message)
   if (condition.state === 'open') {
     const message = `condition \`${condition.entry.key}\` contains itself`
-    return reader.report('condition-cycle', at, message) as undefined
+    return reader.report('condition-cycle', at, message)
   }
   const isFull = open.length >= MAX_HEIGHT
   const match = isFull ? undefined : matchOf(reading, condition)
@@ -92,7 +92,7 @@ function matchOf({ reader, check, open }: Reading, condition: Condition): NodeIr
   condition.state = 'open'
   open.push(condition)
   const { entry, findings } = condition
-  const own: Reader = { ...reader, report: (...finding) => findings.push(finding) }
+  const own: Reader = { ...reader, report: (...finding) => void findings.push(finding) }
   const match = check(own, entry.value, entry.key)
   condition.state = { match }
   open.pop()

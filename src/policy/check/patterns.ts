@@ -3,8 +3,9 @@ import { MAX_TOOL_PATTERNS_PROGRAM } from '../text/bounds.ts'
 import type { CheckedRuleFile } from './rules.ts'
 import type { CheckedTool } from './tool.ts'
 import { cutsOf, type Test } from '../language/operators.ts'
-import type { NodeIr, RuleFileIr } from '../language/rule.ts'
+import type { RuleFileIr } from '../language/rule.ts'
 import { compilePattern } from '../language/patterns.ts'
+import { leavesIn } from '../language/tree.ts'
 
 /**
  * Reports a tool whose patterns, in its contract and its rules, are too large in total. The gateway compiles a tool's
@@ -40,14 +41,9 @@ export function checkPatternCost(tools: readonly CheckedTool[], rules: readonly 
 
 function* patternsOfFile({ rules }: RuleFileIr): Generator<string> {
   for (const { when, unless } of rules) {
-    if (when) yield* patternsOfNode(when)
-    if (unless) yield* patternsOfNode(unless)
+    for (const node of [when, unless])
+      if (node) yield* leavesIn(node).flatMap(({ test }) => patternsOfTest(test))
   }
-}
-
-function* patternsOfNode(node: NodeIr): Generator<string> {
-  if (node.kind === 'leaf') yield* patternsOfTest(node.test)
-  else for (const item of node.kind === 'not' ? [node.item] : node.items) yield* patternsOfNode(item)
 }
 
 function patternsOfTest(test: Test): readonly string[] {

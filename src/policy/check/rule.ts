@@ -99,7 +99,7 @@ function readUnknown(reader: Reader, doc: Doc, what: string, { verdict }: Around
   const unknown = readOneOf(reader, doc, what, ['review'])
   if (verdict === undefined || verdict === 'reject') return unknown
   const why = verdict === 'allow' ? 'an allow rule never fires then' : 'a review rule asks reviewers then'
-  return reader.report('bad-value', doc, `\`unknown\` belongs to a reject rule: ${why}`) as undefined
+  return reader.report('bad-value', doc, `\`unknown\` belongs to a reject rule: ${why}`)
 }
 
 function readRuleRisk(reader: Reader, doc: Doc, _: string, { world, verdict }: Around): Risk | undefined {

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../contract/json.ts'
+import type { Change, Direction } from '../check/change.ts'
 import type { FieldIr, LimitIr, RuleFileIr, ToolIr } from '../language/rule.ts'
 import { createWhenMissing, type WhenMissing } from '../schema/when-missing.ts'
-import type { Direction } from './outcome.ts'
 import { requiredOf, wholePart } from './subschema.ts'
 
 /** A limit in its file, for one tool. */
@@ -11,13 +11,8 @@ interface Measured {
   readonly tool: ToolIr
 }
 
-export interface WhenMissingChange {
-  readonly direction: Direction
-  readonly text: string
-}
-
 /** Compares the values that a limit uses for missing fields. Skips fields that both contracts require. */
-export function diffWhenMissing(before: Measured, after: Measured): readonly WhenMissingChange[] {
+export function diffWhenMissing(before: Measured, after: Measured): readonly Change[] {
   const fields = fieldsOf(after.limit).filter((field) =>
     fieldsOf(before.limit).some(({ name }) => name === field.name),
   )

@@ -13,7 +13,7 @@ import {
   type PrepareText,
   type Scalar,
 } from './compiled-test.ts'
-import { compileEntry, type EntryMatch, type Member, membersOf } from './entries.ts'
+import { compileEntry, type EntryMatch, type Member } from './entries.ts'
 import { beginning, ending, exactly, holding, likeGlob, type Glob } from './glob.ts'
 import { isInNetwork, networkEdges, networkProblem } from './networks.ts'
 import { compilePattern, patternProblem } from './patterns.ts'
@@ -21,6 +21,7 @@ import { MISSING, UNREADABLE, SEVERAL_UNREADABLE, type Applied, type AppliedElem
 import { compileGlob } from '../text/text.ts'
 import { daysAround, isDate, isFrom, isUntil } from './time.ts'
 import { allOf, not, TRUE, truthOf, UNKNOWN, type Truth } from './truth.ts'
+import { leavesIn } from './tree.ts'
 
 /** The members of a checked test, except its name, by the kind of operand in a rule file. */
 interface Operands {
@@ -282,7 +283,7 @@ const match: Operator<'match'> = {
   operand: 'match',
   doc: 'The match holds for the entry.',
   compile: ({ match: node }) => compileEntry(node, compileTest),
-  cuts: ({ match: node }) => ({ members: membersOf(node) }),
+  cuts: ({ match: node }) => ({ members: leavesIn(node) }),
 }
 
 const searchPattern: PrepareText = (wanted) => {

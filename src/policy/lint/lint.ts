@@ -8,11 +8,7 @@ import { beaterOf, rivalsAmong, type Judged } from './beaten.ts'
 import { createCellTruth } from './cell.ts'
 import { createKnownChoices, type ChoiceContext } from './choices.ts'
 import { isUnconfirmed, reportUnconfirmed, restsOnClaim } from './effects.ts'
-import { openPattern, unreadRest } from './open-end.ts'
 import { openRule } from './open-rule.ts'
-import { isTaskScoped } from '../language/history.ts'
-import { openProgram } from './shell.ts'
-import { trustedSql } from './sql.ts'
 import { reportRule } from './report.ts'
 import { reportLeftOut } from './summary.ts'
 import { reportAllowsAbove, reportOnlyCatchAll, reportProofUnsigned, reportUnused } from './tools.ts'
@@ -152,11 +148,7 @@ function reportAll(
       reportRule({ reader: file.reader, at }, rule, {
         standing,
         contradicts,
-        taskScoped: isTaskScoped(rule),
-        sql: trustedSql(rule, file.file.rules),
-        program: openProgram(rule),
-        pattern: openPattern(rule),
-        rest: unreadRest(rule),
+        rulesOfFile: file.file.rules,
       })
       reportUnconfirmed({ reader: file.reader, at }, rule, standing.claimed)
     }

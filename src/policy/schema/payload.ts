@@ -9,11 +9,11 @@ import { MAX_ECHOED_NAME, MAX_PAYLOAD_PROBLEMS } from '../text/bounds.ts'
 import { isMultiple } from './multiple.ts'
 import { compilePattern } from '../language/patterns.ts'
 import { SCHEMA_FORMATS } from './formats.ts'
-import type { PayloadProblem } from '../language/snapshot.ts'
+import type { FieldError } from '../../contract/errors.ts'
 import { hasHidden, showHidden } from '../text/text.ts'
 
 /** Returns the problems of a payload under one input_schema; empty when the payload fits. Never changes the payload. */
-export type PayloadCheck = (payload: JsonObject) => readonly PayloadProblem[]
+export type PayloadCheck = (payload: JsonObject) => readonly FieldError[]
 
 /**
  * Compiled schemas by contract revision. Compiled schemas are kept across reloads, and equal schemas are compiled once.
@@ -136,7 +136,7 @@ function canonical(value: JsonValue): string {
   )
 }
 
-function runCheck(validate: ValidateFunction, payload: JsonObject): readonly PayloadProblem[] {
+function runCheck(validate: ValidateFunction, payload: JsonObject): readonly FieldError[] {
   try {
     if (validate(payload)) return []
     return describeErrors(validate.errors ?? [])
@@ -147,9 +147,9 @@ function runCheck(validate: ValidateFunction, payload: JsonObject): readonly Pay
   }
 }
 
-function describeErrors(errors: readonly ErrorObject[]): readonly PayloadProblem[] {
+function describeErrors(errors: readonly ErrorObject[]): readonly FieldError[] {
   const groups = errors.filter((error) => error.keyword === 'anyOf' || error.keyword === 'oneOf')
-  const problems: PayloadProblem[] = []
+  const problems: FieldError[] = []
   const seen = new Set<string>()
   for (const error of errors) {
     if (problems.length >= MAX_PAYLOAD_PROBLEMS) break
@@ -165,7 +165,7 @@ function describeErrors(errors: readonly ErrorObject[]): readonly PayloadProblem
 }
 
 /** Describes the field and the expected value, without values of the payload. */
-function describeError(error: ErrorObject): PayloadProblem {
+function describeError(error: ErrorObject): FieldError {
   const params = error.params as Record<string, unknown>
   const extra =
     params['missingProperty'] ??
@@ -252,7 +252,7 @@ const MESSAGES: Readonly<Record<string, Describe>> = {
 }
 
 /** Reports strings that exceed the general limit (docs/limits.md), unless the contract has a larger `maxLength`. */
-export function longTextProblems(schema: JsonObject, payload: JsonObject): readonly PayloadProblem[] {
+export function longTextProblems(schema: JsonObject, payload: JsonObject): readonly FieldError[] {
   return longTextsIn(payload)
     .filter((place) => !permitsLong(schema, place))
     .map(longTextError)

@@ -94,12 +94,6 @@ function createInstrument(spec: MetricSpec, admission: Admission): Instrument {
 
 type Admission = Pick<SeriesHooks<unknown>, 'knowsTool' | 'onFold'>
 
-const CREATE: Readonly<Record<MetricSpec['kind'], (spec: MetricSpec, admission: Admission) => Instrument>> = {
-  counter: createCounter,
-  gauge: createGauge,
-  histogram: createHistogram,
-}
-
 const configOf = ({ name, help, labels }: MetricSpec) => ({
   name,
   help,
@@ -114,79 +108,73 @@ interface Pending {
   value: number
 }
 
+interface Scraped<M> {
+  readonly create: (config: ReturnType<typeof configOf> & { collect(): void }) => M
+  /** Keeps a value until the next scrape. */
+  readonly keep: (place: Pending, value: number) => void
+  /** Takes the value of a series to prom-client. */
+  readonly take: (metric: M, place: Pending) => void
+}
+
 /**
- * Creates the series of a metric that gets its values only at a scrape. For each value, prom-client would join the
- * labels of the series to a key.
+ * Creates a metric that gets its values only at a scrape. For each value, prom-client would join the labels of the
+ * series to a key.
  */
-function createPending(
-  spec: MetricSpec,
-  admission: Admission,
-  { metric, changed, take }: Taking,
-): Series<Pending> {
-  return createSeries<Pending>(spec, {
-    ...admission,
-    onStart: (labels) => {
-      const place = { labels, value: 0 }
-      take(place)
-      return place
-    },
-    onEnd: (place) => {
-      changed.delete(place)
-      metric.remove(place.labels)
-    },
-  })
-}
+const createScraped =
+  <M extends Counter | Gauge>({ create, keep, take }: Scraped<M>) =>
+  (spec: MetricSpec, admission: Admission): Instrument => {
+    const changed = new Set<Pending>()
+    const metric = create({
+      ...configOf(spec),
+      collect() {
+        for (const place of changed) take(metric, place)
+        changed.clear()
+      },
+    })
+    const series = createSeries<Pending>(spec, {
+      ...admission,
+      onStart(labels) {
+        const place = { labels, value: 0 }
+        take(metric, place)
+        return place
+      },
+      onEnd(place) {
+        changed.delete(place)
+        metric.remove(place.labels)
+      },
+    })
+    return {
+      metric,
+      series,
+      add(labels, value, exemplar) {
+        const place = admitted(series, labels, value)
+        if (place === undefined) return
+        if (exemplar !== undefined && spec.exemplar !== undefined && metric instanceof Counter)
+          return metric.inc(countedOf(place.labels, value, exemplar))
+        keep(place, value)
+        changed.add(place)
+      },
+    }
+  }
 
-interface Taking {
-  readonly metric: Counter | Gauge
-  readonly changed: Set<Pending>
-  readonly take: (place: Pending) => void
-}
-
-/** Takes all changed values to prom-client, when it collects the metric. */
-const collector = (changed: Set<Pending>, take: (one: Pending) => void) => (): void => {
-  for (const place of changed) take(place)
-  changed.clear()
-}
-
-function createCounter(spec: MetricSpec, admission: Admission): Instrument {
-  const changed = new Set<Pending>()
-  const take = (place: Pending): void => {
+const createCounter = createScraped({
+  create: (config) => new Counter(config),
+  keep(place, value) {
+    place.value += Math.max(0, value)
+  },
+  take(metric, place) {
     metric.inc(countedOf(place.labels, place.value))
     place.value = 0
-  }
-  const metric = new Counter({ ...configOf(spec), collect: collector(changed, take) })
-  const series = createPending(spec, admission, { metric, changed, take })
-  return {
-    metric,
-    series,
-    add(labels, value, exemplar) {
-      const place = admitted(series, labels, value)
-      if (place === undefined) return
-      if (exemplar !== undefined && spec.exemplar !== undefined)
-        return metric.inc(countedOf(place.labels, value, exemplar))
-      place.value += Math.max(0, value)
-      changed.add(place)
-    },
-  }
-}
+  },
+})
 
-function createGauge(spec: MetricSpec, admission: Admission): Instrument {
-  const changed = new Set<Pending>()
-  const take = ({ labels, value }: Pending): void => metric.set(labels, value)
-  const metric = new Gauge({ ...configOf(spec), collect: collector(changed, take) })
-  const series = createPending(spec, admission, { metric, changed, take })
-  return {
-    metric,
-    series,
-    add(labels, value) {
-      const place = admitted(series, labels, value)
-      if (place === undefined) return
-      place.value = value
-      changed.add(place)
-    },
-  }
-}
+const createGauge = createScraped({
+  create: (config) => new Gauge(config),
+  keep(place, value) {
+    place.value = value
+  },
+  take: (metric, { labels, value }) => metric.set(labels, value),
+})
 
 function createHistogram(spec: MetricSpec, admission: Admission): Instrument {
   const metric = new Histogram({ ...configOf(spec), buckets: [...(spec.buckets ?? [])] })
@@ -206,6 +194,12 @@ function createHistogram(spec: MetricSpec, admission: Admission): Instrument {
       if (place !== undefined) metric.observe(countedOf(place, value, spec.exemplar && exemplar))
     },
   }
+}
+
+const CREATE: Readonly<Record<MetricSpec['kind'], (spec: MetricSpec, admission: Admission) => Instrument>> = {
+  counter: createCounter,
+  gauge: createGauge,
+  histogram: createHistogram,
 }
 
 /** The place of a number. prom-client throws for other values, and a count must not fail a verb. */

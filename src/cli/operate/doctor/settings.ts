@@ -56,93 +56,65 @@ export function lookAtConfig({
 
 /** Finds valid settings that conflict with each other, or with production. */
 export function lookAtCombinations(config: Config): Finding[] {
-  return [...lookAtAddress(config), ...lookAtStoreSettings(config), ...lookAtDevelopment(config)]
-}
-
-function lookAtAddress({ host, publicUrl, metricsHost }: Config): Finding[] {
-  const findings: Finding[] = []
-  const open = !isLoopback(host)
-  if (publicUrl === undefined && open)
-    findings.push(
+  const { host, publicUrl, metricsHost, durability, storeAccept, webhooksAllow, logLevel, otlpEndpoint } =
+    config
+  const redis = config.store.kind === 'embedded' ? undefined : config.store.address
+  const isFar = (name: string): boolean => !isLoopback(name)
+  const isOpenHttp = (url = ''): boolean => url.startsWith('http:') && isFar(new URL(url).hostname)
+  return [
+    isFar(host) &&
+      publicUrl === undefined &&
       warning(
         'address',
         `it listens on ${host} and public_url is not set: people can sign in from this machine only`,
         'set COUNTERSIGN_PUBLIC_URL to the https address that people type',
       ),
-    )
-  if (publicUrl?.startsWith('http:') === true && !isLoopback(new URL(publicUrl).hostname))
-    findings.push(
+    isOpenHttp(publicUrl) &&
       error(
         'address',
         'public_url is not https: browsers keep no session, and keys are sent unencrypted',
         'add a proxy with TLS, and set the https address',
       ),
-    )
-  if (open)
-    findings.push(
+    isFar(host) &&
       warning(
         'address',
         `it listens on ${host} without TLS of its own`,
         'let only a proxy with TLS reach it',
       ),
-    )
-  if (!isLoopback(metricsHost))
-    findings.push(
+    isFar(metricsHost) &&
       warning(
         'address',
         `metrics are readable on ${metricsHost}: they name tools and rules`,
         'let only Prometheus reach that port',
       ),
-    )
-  return findings
-}
-
-function lookAtStoreSettings(config: Config): Finding[] {
-  if (config.store.kind === 'embedded') return []
-  const { tls, hosts } = config.store.address
-  const findings: Finding[] = []
-  if (!tls && hosts.some(({ host }) => !isLoopback(host)))
-    findings.push(warning('store', 'Redis is on another machine and not encrypted', 'use rediss://'))
-  if (config.durability === 'async')
-    findings.push(
+    redis?.tls === false &&
+      redis.hosts.some((one) => isFar(one.host)) &&
+      warning('store', 'Redis is on another machine and not encrypted', 'use rediss://'),
+    redis !== undefined &&
+      durability === 'async' &&
       warning(
         'store',
         'durability=async: a power cut may lose the last seconds, of evidence and redemptions',
         'set appendfsync always, or let replicas confirm',
       ),
-    )
-  if (config.storeAccept !== undefined)
-    findings.push(
-      warning(
-        'store',
-        `store_accept=${config.storeAccept.join(',')}`,
-        'fix the settings of Redis, and remove it',
-      ),
-    )
-  return findings
-}
-
-function lookAtDevelopment({ webhooksAllow, logLevel, otlpEndpoint }: Config): Finding[] {
-  const findings: Finding[] = []
-  if (webhooksAllow !== undefined)
-    findings.push(
+    redis !== undefined &&
+      storeAccept !== undefined &&
+      warning('store', `store_accept=${storeAccept.join(',')}`, 'fix the settings of Redis, and remove it'),
+    webhooksAllow !== undefined &&
       warning(
         'webhooks',
         `webhooks may go to ${webhooksAllow.map(({ text }) => text).join(', ')}, which is not public`,
         'remove COUNTERSIGN_WEBHOOKS_ALLOW in production',
       ),
-    )
-  if (['trace', 'debug'].includes(logLevel))
-    findings.push(warning('log', `log_level=${logLevel} logs every decision`, 'use info'))
-  if (otlpEndpoint?.startsWith('http:') === true && !isLoopback(new URL(otlpEndpoint).hostname))
-    findings.push(
+    ['trace', 'debug'].includes(logLevel) &&
+      warning('log', `log_level=${logLevel} logs every decision`, 'use info'),
+    isOpenHttp(otlpEndpoint) &&
       warning(
         'traces',
         'spans go to another machine and are not encrypted',
         'use an https address, or a collector on this machine',
       ),
-    )
-  return findings
+  ].filter((one) => one !== false)
 }
 
 /** Checks that no other program uses the ports of a gateway that does not run. */
