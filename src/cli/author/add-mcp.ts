@@ -36,7 +36,7 @@ export async function listMcpTools(command: readonly string[]): Promise<readonly
       .catch(({ name, message, cause }: Error) => {
         if (name === 'TimeoutError')
           throw failure(`the MCP server did not answer ${method} within ${PATIENCE_MS / 1_000} s`)
-        throw failure(cause === undefined ? message : `the MCP server refused ${method}: ${String(cause)}`)
+        throw failure(cause === undefined ? message : `the MCP server refused ${method}: ${cause as string}`)
       })
   try {
     const clientInfo = { name: 'countersign', version: packageVersion() }

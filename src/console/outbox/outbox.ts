@@ -4,7 +4,7 @@ import type { VoteRequest, VotesRequest } from '../../contract/review-requests.t
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { me, onSigningOut } from '../session/session.ts'
 import { announce } from '../shell/announce.tsx'
-import { call, get, isUnknown, type Outcome, type Refusal } from '../wire/call.ts'
+import { call, get, isUnknown, type Outcome, type Refusal, refusal } from '../wire/call.ts'
 import { keep, kept } from '../wire/storage.ts'
 
 /** A vote that has not reached the gateway: it waits, is being sent, or could not be sent. */
@@ -155,12 +155,7 @@ async function emptied(): Promise<Refusal | undefined> {
   return outbox.value.some(({ problem }) => problem !== undefined) ? UNSENT : undefined
 }
 
-const UNSENT: Refusal = {
-  status: 0,
-  code: 'unsent',
-  title: 'A vote was not sent',
-  detail: 'Send it or drop it, then sign out.',
-}
+const UNSENT = refusal('unsent', 'A vote was not sent', 'Send it or drop it, then sign out.')
 
 function put(vote: Held): void {
   save([...outbox.value.filter((one) => one.thread !== vote.thread), vote])
@@ -200,12 +195,8 @@ function putAway(): void {
   outbox.value = []
 }
 
-const ENDED: Refusal = {
-  status: UNAUTHENTICATED,
-  code: 'unauthenticated',
-  title: 'Your session ended before the vote was sent',
-  detail: '',
-}
+const SESSION_OVER = 'Your session ended before the vote was sent'
+const ENDED = refusal('unauthenticated', SESSION_OVER, '', UNAUTHENTICATED)
 
 async function reconcile(vote: Held): Promise<void> {
   const { thread, body, several = [], problem = NOT_SENT } = vote
@@ -238,12 +229,7 @@ function storedVotes(): Held[] {
   }
 }
 
-const NOT_SENT: Refusal = {
-  status: 0,
-  code: 'unreachable',
-  title: 'The page was left before the vote arrived',
-  detail: '',
-}
+const NOT_SENT = refusal('unreachable', 'The page was left before the vote arrived')
 
 /** True when sending again can help. */
 export const canSendAgain = ({ problem }: Held): boolean =>

@@ -8,7 +8,7 @@ import { payloadPlace, placeName, STATES } from '../text/because-text.ts'
 import { LongText } from '../text/long-text.tsx'
 import { RuleLink } from '../thread/assessment.tsx'
 import { CallsTable } from './calls-table.tsx'
-import { chooseSeen } from './choosing.ts'
+import { chooseSeen } from './acts.ts'
 import { reasonsOf, type Several, type Shown } from './several-state.ts'
 import type { Table } from './table.ts'
 

@@ -5,19 +5,17 @@ import type { SignInOptions } from '../../contract/session.ts'
 import { hashOf, type Route, routeOf } from '../route/route.ts'
 import { before, refine, route } from '../route/router.ts'
 import { Heading } from '../shell/heading.tsx'
-import { get, type Refusal } from '../wire/call.ts'
+import { get, type Refusal, refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
 import { keep, kept } from '../wire/storage.ts'
 import { ended, me, signIn, wasSignedIn } from '../session/session.ts'
 import { beginSingleSignOn, takeVerifier } from './single-sign-on.ts'
 
-const INSECURE: Refusal = {
-  status: 0,
-  code: 'insecure',
-  title: 'This page did not come over https',
-  detail:
-    "Browsers allow a sign-in only over https, or on the gateway's own machine. Open the address that begins with https.",
-}
+const INSECURE = refusal(
+  'insecure',
+  'This page did not come over https',
+  "Browsers allow a sign-in only over https, or on the gateway's own machine. Open the address that begins with https.",
+)
 
 /**
  * The sign-in page. The reviewer presses a button to use a link, because previews of mails and chats open links and

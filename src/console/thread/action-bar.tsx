@@ -32,10 +32,7 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
       {may && <Saved comments={view.review.comments} insert={deciding.insert} />}
       {may && <Ready thread={thread} />}
       {!view.can_vote.allowed && <WhyNot view={view} />}
-      <CommentField
-        comment={thread.comment}
-        placeholder={rejects ? deciding.wanted.value || 'Comment for the agent' : 'Comment for the others'}
-      />
+      <CommentField comment={thread.comment} placeholder={wishOf(rejects, deciding.wanted.value)} />
       <div class="acts">
         <Write of={deciding} open={open} />
         <Say thread={thread} />
@@ -45,6 +42,9 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
     </section>
   )
 }
+
+const wishOf = (rejects: boolean, wanted: string): string =>
+  rejects ? wanted || 'Comment for the agent' : 'Comment for the others'
 
 interface FieldProps {
   readonly comment: { value: string }

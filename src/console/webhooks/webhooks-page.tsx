@@ -1,5 +1,5 @@
 import type { Route } from '../route/route.ts'
-import { AdminsOnly } from '../shell/admins-only.tsx'
+import { isAdmin } from '../session/session.ts'
 import { Heading } from '../shell/heading.tsx'
 import { Destination } from './destination.tsx'
 import { Destinations } from './destinations.tsx'
@@ -11,9 +11,17 @@ export function WebhooksPage({ webhook, state }: Extract<Route, { readonly page:
       <div class="title">
         <Heading>{webhook === undefined ? 'Webhooks' : 'Deliveries'}</Heading>
       </div>
-      <AdminsOnly instead="Administrators manage the webhooks of your tenant.">
-        {webhook === undefined ? <Destinations /> : <Destination id={webhook} state={state} />}
-      </AdminsOnly>
+      {!isAdmin() ? <AdminsOnly /> : webhook ? <Destination id={webhook} state={state} /> : <Destinations />}
     </>
   )
 }
+
+const AdminsOnly = () => (
+  <div class="empty">
+    <p class="big">This page is for administrators.</p>
+    <p class="quiet">
+      It needs the role <code>admin</code> in <code>directory.yaml</code>. Administrators manage the webhooks
+      of your tenant.
+    </p>
+  </div>
+)

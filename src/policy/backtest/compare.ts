@@ -6,6 +6,7 @@ import type { CompiledSnapshot } from '../evaluate/compile.ts'
 import { compareResults, describeRequirement, type Result } from '../diff/outcome.ts'
 import type { Decided, Export } from './records.ts'
 import { createReplay, type Judgement, type Replay } from './replay.ts'
+import { remember } from '../language/remember.ts'
 
 /** Calls whose decisions differ between the two bundles in the same way. */
 export interface Flip {
@@ -67,12 +68,11 @@ export async function backtest(
   after: CompiledSnapshot,
 ): Promise<Backtest> {
   const replays = new Map<string, readonly [Replay, Replay]>()
-  const replaysOf = (tenant: string): readonly [Replay, Replay] => {
-    const complete = fromTheStart.has(tenant)
-    const made = replays.get(tenant) ?? [createReplay(before, complete), createReplay(after, complete)]
-    replays.set(tenant, made)
-    return made
-  }
+  const replaysOf = (tenant: string): readonly [Replay, Replay] =>
+    remember(replays, tenant, () => {
+      const complete = fromTheStart.has(tenant)
+      return [createReplay(before, complete), createReplay(after, complete)]
+    })
   const knows = (tenant: string): boolean =>
     [before, after].some(({ directory }) => directory.tenants.has(tenant))
   const tally = createTally(before.revision)
@@ -139,8 +139,7 @@ function grow<T extends object>(
   { tenant, number }: Decided,
 ): void {
   const key = canonicalJson(group as unknown as JsonValue)
-  const known = groups.get(key) ?? ({ ...group, calls: 0, examples: [] } as unknown as Growing<T>)
-  groups.set(key, known)
+  const known = remember(groups, key, () => ({ ...group, calls: 0, examples: [] }) as unknown as Growing<T>)
   known.calls++
   if (known.examples.length < MOST_EXAMPLES) known.examples.push({ tenant, number })
 }

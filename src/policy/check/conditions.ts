@@ -4,6 +4,7 @@ import { didYouMean } from '../text/nearest.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import { checkName, readMap, readText, RULE_ID, type NamePattern, type Reader } from '../yaml/shape.ts'
 import { showForeign } from '../text/text.ts'
+import { remember } from '../language/remember.ts'
 
 const CONDITION_NAME: NamePattern = { ...RULE_ID, what: 'name of a condition' }
 
@@ -103,9 +104,7 @@ function matchOf({ reader, check, open }: Reading, condition: Condition): NodeIr
 function sizeOf(node: NodeIr, sizes: Map<NodeIr, number>): number {
   if (node.kind === 'leaf') return 1
   const items = node.kind === 'not' ? [node.item] : node.items
-  const size = sizes.get(node) ?? items.reduce((sum, item) => sum + sizeOf(item, sizes), 1)
-  sizes.set(node, size)
-  return size
+  return remember(sizes, node, () => items.reduce((sum, item) => sum + sizeOf(item, sizes), 1))
 }
 
 function reportCondition(reading: Reading, condition: Condition): void {

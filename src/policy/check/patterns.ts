@@ -6,6 +6,7 @@ import { cutsOf, type Test } from '../language/operators.ts'
 import type { RuleFileIr } from '../language/rule.ts'
 import { compilePattern } from '../language/patterns.ts'
 import { leavesIn } from '../language/tree.ts'
+import { remember } from '../language/remember.ts'
 
 /**
  * Reports a tool whose patterns, in its contract and its rules, are too large in total. The gateway compiles a tool's
@@ -13,14 +14,11 @@ import { leavesIn } from '../language/tree.ts'
  */
 export function checkPatternCost(tools: readonly CheckedTool[], rules: readonly CheckedRuleFile[]): void {
   const sizes = new Map<string, number>()
-  const sizeOf = (pattern: string): number => {
-    const known = sizes.get(pattern)
-    if (known !== undefined) return known
-    const compiled = compilePattern(pattern)
-    const size = compiled.ok ? compiled.size : 0
-    sizes.set(pattern, size)
-    return size
-  }
+  const sizeOf = (pattern: string): number =>
+    remember(sizes, pattern, () => {
+      const compiled = compilePattern(pattern)
+      return compiled.ok ? compiled.size : 0
+    })
   const sum = (patterns: Iterable<string>): number => {
     let total = 0
     for (const pattern of patterns) total += sizeOf(pattern)

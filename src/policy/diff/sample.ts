@@ -2,8 +2,8 @@ import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { listOf } from '../schema/part.ts'
 import { lengthMachine } from './machines.ts'
 import { patternMachine } from './pattern-machine.ts'
-import { FORMAT_SAMPLES, numberKeyword } from './strings.ts'
-import { compileFits, keyword, partBelow, partIn, requiredOf, type Part } from './subschema.ts'
+import { FORMAT_SAMPLES } from './strings.ts'
+import { compileFits, keyword, numberKeyword, partBelow, partIn, requiredOf, type Part } from './subschema.ts'
 import { searchTexts } from './texts.ts'
 
 /** The maximum nesting depth for which a contract gets a sample. */

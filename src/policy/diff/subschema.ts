@@ -97,3 +97,8 @@ export function compileFits({ root, schema }: Part): Fits {
   const check = CHECKS.of(JSON.stringify(wrapped), wrapped)
   return (value) => check({ value }).length === 0
 }
+
+export function numberKeyword(part: Part, name: string): readonly number[] {
+  const value = keyword(part, name)
+  return typeof value === 'number' ? [value] : []
+}

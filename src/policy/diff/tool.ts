@@ -17,6 +17,7 @@ import { samplePaths } from './sampling.ts'
 import { createSide, leavesOf, testedPayloads, type Bundle, type Side } from './side.ts'
 import { unsureOf, type Shown, type Unsure } from './unsure.ts'
 import { describeBox } from './words.ts'
+import { remember } from '../language/remember.ts'
 
 /** A set of calls of one tool whose decisions change in the same way. */
 export interface Change {
@@ -160,9 +161,7 @@ async function readSamples(space: Space): Promise<Read> {
   for (const [path, judged] of changed) {
     const label = labelOf(judged) ?? ''
     const box = new Map(path.map((number, i): [number, readonly number[]] => [i, [number]]))
-    const known = drawn.get(label) ?? []
-    known.push(box)
-    drawn.set(label, known)
+    remember(drawn, label, () => []).push(box)
   }
   const byLabel = new Map([...drawn].map(([label, boxes]) => [label, [trimmed(boundingBox(boxes), sizes)]]))
   const sampled = `${paths.length} calls were drawn out of ${countCells(new Map(), sizes)} cells`

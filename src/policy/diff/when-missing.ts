@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../contract/json.ts'
 import type { Change, Direction } from '../check/change.ts'
+import { fieldsOfLimit } from '../language/history.ts'
 import type { FieldIr, LimitIr, RuleFileIr, ToolIr } from '../language/rule.ts'
 import { createWhenMissing, type WhenMissing } from '../schema/when-missing.ts'
 import { requiredOf, wholePart } from './subschema.ts'
@@ -13,8 +14,8 @@ interface Measured {
 
 /** Compares the values that a limit uses for missing fields. Skips fields that both contracts require. */
 export function diffWhenMissing(before: Measured, after: Measured): readonly Change[] {
-  const fields = fieldsOf(after.limit).filter((field) =>
-    fieldsOf(before.limit).some(({ name }) => name === field.name),
+  const fields = fieldsOfLimit(after.limit).filter((field) =>
+    fieldsOfLimit(before.limit).some(({ name }) => name === field.name),
   )
   return fields.flatMap((field) => {
     if (isAlwaysThere(before, field) && isAlwaysThere(after, field)) return []
@@ -23,10 +24,6 @@ export function diffWhenMissing(before: Measured, after: Measured): readonly Cha
     const text = `a missing ${field.name} means ${show(current)} instead of ${show(old)}`
     return direction === undefined ? [] : [{ direction, text }]
   })
-}
-
-function fieldsOf({ sum, per }: LimitIr): readonly FieldIr[] {
-  return [...(sum ? [sum] : []), ...(typeof per === 'string' ? [] : [per])]
 }
 
 function isAlwaysThere({ tool }: Measured, { root, path }: FieldIr): boolean {

@@ -19,6 +19,7 @@ import {
   type WhenMissing,
   type WhenMissingOf,
 } from '../schema/when-missing.ts'
+import { remember } from '../language/remember.ts'
 
 /** A compiled condition as a tree, used to explain decisions. Decisions use the flat form (plan.ts). */
 export type ConditionNode = Tree<LeafNode>
@@ -141,15 +142,6 @@ function withMeanings(missing: WhenMissingOf, field: FieldIr, test: Test): Test 
       : meaningOfMember(missing, { field, lists: lists.map(({ path }) => path), member })
     return whenMissing === undefined ? member : { ...member, whenMissing }
   })
-}
-
-/** Returns the value for a key, creating it if absent. */
-export function remember<T>(known: Map<string, T>, key: string, make: () => T): T {
-  const found = known.get(key)
-  if (found !== undefined) return found
-  const made = make()
-  known.set(key, made)
-  return made
 }
 
 export function truthOfLeaf(leaf: LeafNode, facts: Facts): Truth {

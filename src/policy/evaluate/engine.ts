@@ -1,5 +1,6 @@
 import { type Almanac, type ConditionProperties, Engine, Operator, Rule } from 'json-rules-engine'
 import { strictest, VERDICTS, type Verdict } from '../../domain/decision.ts'
+import { remember } from '../language/remember.ts'
 
 /** The only fact of a run, `call`. Each run has a new object. */
 export interface EngineCall {
@@ -111,11 +112,7 @@ export function createVerdictEngines(): VerdictEngines {
   return {
     of(verdicts) {
       const name = VERDICTS.filter((verdict) => verdicts.has(verdict)).join()
-      const known = engines.get(name)
-      if (known) return known
-      const made = createVerdictEngine(verdicts)
-      engines.set(name, made)
-      return made
+      return remember(engines, name, () => createVerdictEngine(verdicts))
     },
   }
 }

@@ -1,5 +1,5 @@
 import { factOf } from './facts.ts'
-import type { FieldIr, RuleIr } from './rule.ts'
+import type { FieldIr, LimitIr, RuleIr } from './rule.ts'
 import { leavesIn } from './tree.ts'
 
 /** Returns true for a review or reject rule that checks `task.*` history but not `agent.*`. */
@@ -14,3 +14,7 @@ export function isTaskScoped(rule: Pick<RuleIr, 'verdict' | 'when' | 'unless'>):
 export function fieldsOf({ when, unless }: Pick<RuleIr, 'when' | 'unless'>): readonly FieldIr[] {
   return [when, unless].flatMap((node) => (node ? leavesIn(node).map(({ field }) => field) : []))
 }
+
+/** Returns the fields that a limit reads. */
+export const fieldsOfLimit = ({ sum, per }: LimitIr): readonly FieldIr[] =>
+  [sum, per].filter((field) => typeof field === 'object')

@@ -18,6 +18,7 @@ import { compileRules } from '../evaluate/program.ts'
 import { addFacts, createStanding, type Standing } from './standing.ts'
 import type { Reader } from '../yaml/shape.ts'
 import type { Directory, ToolContract } from '../language/snapshot.ts'
+import { remember } from '../language/remember.ts'
 
 /** A bundle without errors. */
 export interface LintedBundle {
@@ -87,13 +88,8 @@ function reportToolNames({ tools, rules, permitted }: LintedBundle): void {
 
 function filesByTool(rules: readonly CheckedRuleFile[]): ReadonlyMap<string, readonly number[]> {
   const files = new Map<string, number[]>()
-  for (const [index, file] of rules.entries()) {
-    for (const tool of file.tools) {
-      const known = files.get(tool)
-      if (known) known.push(index)
-      else files.set(tool, [index])
-    }
-  }
+  for (const [index, file] of rules.entries())
+    for (const tool of file.tools) remember(files, tool, () => []).push(index)
   return files
 }
 

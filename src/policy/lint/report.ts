@@ -19,7 +19,11 @@ interface Place {
 export function reportRule(
   place: Place,
   rule: RuleIr,
-  given: { readonly standing: Standing; readonly rulesOfFile: readonly RuleIr[]; contradicts(): boolean },
+  given: {
+    readonly standing: Standing
+    readonly rulesOfFile: readonly RuleIr[]
+    readonly contradicts: () => boolean
+  },
 ): void {
   reportIdle(place, rule, given)
   reportUndecided(place, rule, given.standing)
@@ -69,7 +73,7 @@ function reportTrust({ reader, at }: Place, rule: RuleIr, rulesOfFile: readonly 
 function reportIdle(
   { reader, at }: Place,
   rule: RuleIr,
-  { standing, contradicts }: { readonly standing: Standing; contradicts(): boolean },
+  { standing, contradicts }: { readonly standing: Standing; readonly contradicts: () => boolean },
 ): void {
   const { id } = rule
   if (standing.neverTrue && contradicts()) {

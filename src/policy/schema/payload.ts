@@ -11,6 +11,7 @@ import { compilePattern } from '../language/patterns.ts'
 import { SCHEMA_FORMATS } from './formats.ts'
 import type { FieldError } from '../../contract/errors.ts'
 import { hasHidden, showHidden } from '../text/text.ts'
+import { remember } from '../language/remember.ts'
 
 /** Returns the problems of a payload under one input_schema; empty when the payload fits. Never changes the payload. */
 export type PayloadCheck = (payload: JsonObject) => readonly FieldError[]
@@ -32,16 +33,10 @@ export function createPayloadChecks(): PayloadChecks {
   let ajv: Ajv2020 | undefined
   const checkOf = (schema: JsonObject): SchemaCheck => {
     const digest = createHash('sha256').update(JSON.stringify(schema)).digest('base64')
-    const check = bySchema.get(digest) ?? { digest, run: compileSchema((ajv ??= createAjv()), schema) }
-    bySchema.set(digest, check)
-    return check
+    return remember(bySchema, digest, () => ({ digest, run: compileSchema((ajv ??= createAjv()), schema) }))
   }
   return {
-    of(revision, schema) {
-      const check = checks.get(revision) ?? checkOf(schema)
-      checks.set(revision, check)
-      return check.run
-    },
+    of: (revision, schema) => remember(checks, revision, () => checkOf(schema)).run,
     keep(revisions) {
       for (const revision of checks.keys()) if (!revisions.has(revision)) checks.delete(revision)
       bySchema.clear()

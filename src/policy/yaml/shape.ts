@@ -17,7 +17,10 @@ export function createReader(source: Source, findings: Findings): Reader {
   return {
     source,
     findings,
-    report: (code, { mark }, message, hint) => void findings.add(code, { source, mark }, message, hint),
+    report(code, { mark }, message, hint) {
+      findings.add(code, { source, mark }, message, hint)
+      return undefined
+    },
   }
 }
 

@@ -47,7 +47,7 @@ import {
   writeFirstStamp,
   writeBatch,
 } from './lmdb.ts'
-import { checkEnds, checkEverything, countEvents } from './verify.ts'
+import { checkEnds, checkEverything } from './verify.ts'
 import { StoreUnavailable } from '../store.ts'
 import { createWatchers } from '../watchers.ts'
 import type { DumpEntry } from '../archive.ts'
@@ -93,8 +93,6 @@ export interface EmbeddedStore extends Store {
   partitions(): Promise<string[]>
   /** Yields the content page by page, while commits change it. */
   dump(partition: string): AsyncIterable<DumpEntry>
-  /** Reads the numbers of all events, and returns their count. Rejects at the first gap (S06). */
-  verifyDensity(partition: string): Promise<number>
 }
 
 /**
@@ -300,10 +298,6 @@ class Embedded implements EmbeddedStore {
 
   dump(partition: string): AsyncIterable<DumpEntry> {
     return dumpPartition(this.#parts.db, partition)
-  }
-
-  verifyDensity(partition: string): Promise<number> {
-    return this.#read(partition, (db) => countEvents(db, partition))
   }
 
   /** Runs a read, and turns exceptions into rejections. */

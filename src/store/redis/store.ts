@@ -120,14 +120,8 @@ class RedisStore implements Store {
     const { reverse = false, after, limit } = bounds
     const [min, max] = [edge(bounds.min, '-inf'), edge(bounds.max, '+inf')]
     if (after !== undefined) {
-      const args = [
-        min,
-        max,
-        edge(after.score, ''),
-        encodeMember(after.member),
-        reverse ? '1' : '0',
-        String(limit),
-      ]
+      const from = [edge(after.score, ''), encodeMember(after.member)]
+      const args = [min, max, ...from, reverse ? '1' : '0', String(limit)]
       const entries = readEntries(await this.#script(SCRIPTS.rangeAfter, [key], args, true))
       return reverse ? entries.reverse() : entries
     }
