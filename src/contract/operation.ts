@@ -13,8 +13,6 @@ export interface Operation {
   readonly access: Access
   /** The lane in the queue for admission (src/http/admission/request.ts); `people` when absent. */
   readonly admission?: RequestKind | 'none'
-  /** The span's name in traces. Without a name, the request has no span. */
-  readonly span?: Work
   readonly summary: string
   readonly query?: ComponentName
   readonly body?: ComponentName
@@ -59,9 +57,6 @@ export type Access = 'agent' | 'reviewer' | 'admin' | 'adminKey' | 'adminOrRevie
  */
 export const REQUEST_KINDS = ['propose', 'follow', 'people'] as const
 export type RequestKind = (typeof REQUEST_KINDS)[number]
-
-/** Names of spans. */
-export type Work = 'submit' | 'revise' | 'poll' | 'reissue' | 'redeem' | 'vote'
 
 /** The component of a JSON answer, another media type, or null for an empty answer. */
 export type Answer = ComponentName | Media | null

@@ -10,6 +10,8 @@ import {
   REVIEWED,
   type World,
 } from '../gateway-fixture.ts'
+import { OPERATIONS } from '../../src/contract/operations/operations.ts'
+import { workOf } from '../../src/gateway/core/trace-context.ts'
 import { until } from '../until.ts'
 import { type Collector, type Span, startCollector } from '../telemetry/collector.ts'
 import { Receivers } from '../webhooks/receiver.ts'
@@ -104,6 +106,12 @@ describe('a call whose caller did not wait for the answer', () => {
 })
 
 describe('a trace', () => {
+  it('shows six kinds of requests, each of the operations of its name, and no other operation', () => {
+    const shown = Object.keys(OPERATIONS).flatMap((id) => (workOf(id) ? [`${id}: ${workOf(id)}`] : []))
+    const alike = ['submit', 'poll', 'redeem', 'reissue', 'vote'].map((id) => `${id}: ${id}`)
+    expect(shown.toSorted()).toEqual([...alike, 'report: revise', 'vote_together: vote'].toSorted())
+  })
+
   it("an agent's trace contains evaluation, collection and redemption, and the vote links to it", async () => {
     const task = newTask()
     const headers = { traceparent: TRACEPARENT, tracestate: 'vendor=abc,other=1' }

@@ -4,6 +4,14 @@ export interface TraceContext {
   readonly tracestate?: string
 }
 
+/** The requests that traces show. Their number is small, because each span adds to the time of a decision. */
+const TRACED = ['submit', 'revise', 'poll', 'reissue', 'redeem', 'vote'] as const
+export type Work = (typeof TRACED)[number] | 'deliver'
+
+/** The span of an operation, which begins the operation's name. A report may be a revision. */
+export const workOf = (operation: string): Work | undefined =>
+  operation === 'report' ? 'revise' : TRACED.find((work) => operation.split('_')[0] === work)
+
 /** The request that a verb serves; absent when a timer triggers the act. */
 export interface Origin {
   /** The id in every log line of the request, and in its answer. */

@@ -1,9 +1,8 @@
 import { createTraceState } from '@opentelemetry/api'
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler, onSendHookHandler } from 'fastify'
 import type { GatewayError } from '../../contract/errors.ts'
-import type { Operation } from '../../contract/operation.ts'
 import type { Deps } from '../../gateway/core/deps.ts'
-import { carried, type Origin, type TraceContext } from '../../gateway/core/trace-context.ts'
+import { carried, type Origin, type TraceContext, workOf } from '../../gateway/core/trace-context.ts'
 import type { HttpDeps } from './deps.ts'
 
 /** The header of the request id, which is in every answer and in every log line of the request. */
@@ -25,7 +24,8 @@ interface TraceHooks {
 }
 
 /** The span of an operation. An unauthenticated request has no span, because anyone can send such requests. */
-export function traceHooks({ beginSpan }: HttpDeps, { span: work }: Operation): TraceHooks {
+export function traceHooks({ beginSpan }: HttpDeps, operation: string): TraceHooks {
+  const work = workOf(operation)
   if (beginSpan === undefined || work === undefined) return { onRequest: [], onSend: [] }
   const begin: onRequestHookHandler = (request, _, done) => {
     request.origin = { request: request.id, span: beginSpan(work, request.origin?.span.received) }

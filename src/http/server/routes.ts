@@ -33,7 +33,7 @@ export function mountOperations(app: FastifyInstance, http: HttpDeps, health: He
   const mountIn = (scope: FastifyInstance, isLenient: boolean): void => {
     for (const [id, operation] of operations) {
       if ((operation.lenient === true) !== isLenient) continue
-      scope.route(routeOf(http, operation, handlers[id as keyof typeof handlers] as Handler))
+      scope.route(routeOf(http, [id, operation], handlers[id as keyof typeof handlers] as Handler))
     }
   }
   app.decorateRequest('caller')
@@ -53,9 +53,9 @@ export function mountOperations(app: FastifyInstance, http: HttpDeps, health: He
 /** Any handler. `Handlers` defines the parameters and answers of each. */
 type Handler = (call: object) => unknown
 
-function routeOf(http: HttpDeps, operation: Operation, handler: Handler): RouteOptions {
+function routeOf(http: HttpDeps, [id, operation]: [string, Operation], handler: Handler): RouteOptions {
   const access = accessHooks(http, operation)
-  const trace = traceHooks(http, operation)
+  const trace = traceHooks(http, id)
   const { method, path, lenient = false, noHead = false, bodyBytes } = operation
   const status = Math.min(...Object.keys(operation.answers).map(Number))
   const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>

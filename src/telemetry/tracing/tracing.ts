@@ -17,10 +17,8 @@ import {
   type Span,
   type TraceContext,
   traceIdOf,
+  type Work,
 } from '../../gateway/core/trace-context.ts'
-
-/** The pieces of work that traces show. Their number is small, because each span adds to the time of a decision. */
-export type Work = 'submit' | 'revise' | 'poll' | 'reissue' | 'redeem' | 'vote' | 'deliver'
 
 export interface Tracing {
   begin(work: Work, received: TraceContext | undefined): Span
