@@ -7,7 +7,8 @@ import { kindOf, membersOf, webhookOf } from '../events/events.ts'
 import { requireCredential } from '../events/laws/access.ts'
 import { mustStay, noteThread } from '../events/laws/legal-holds.ts'
 import { emptyLedger, type Ledger, type LedgerThread } from '../events/laws/ledger.ts'
-import { readEvent, type ReadEvent } from '../events/record/read-event.ts'
+import { obey } from '../events/laws/thread-law.ts'
+import { readEvent, type ReadEvent, whoOf } from '../events/record/read-event.ts'
 import { LawBroken, requireThat } from '../events/record/require.ts'
 
 /** A tenant's state after all of its records. */
@@ -174,7 +175,7 @@ export class Replay {
     const impossible = this.#once(thread, () => {
       requireActor(record, kind)
       requireMembers(record, kind)
-      kind.law(this.#ledger, record)
+      obey(this.#ledger, record, kind)
       requireNoOthers(record, kind)
       noteThread(this.#ledger, record)
       happen(this.#ledger.threads.get(thread), webhookOf(record))
@@ -202,15 +203,15 @@ function requireKind({ type }: ReadEvent): EventKind {
 }
 
 /** Requires a known actor. A part of the gateway and the admin key each have a fixed name. */
-function requireActor({ actor: { kind, id } }: ReadEvent, { by }: EventKind): void {
-  const who = kind === 'gateway' ? `gateway:${id}` : kind
+function requireActor({ actor }: ReadEvent, { by }: EventKind): void {
+  const { kind, id } = actor
   requireThat(
     by.some((one) => one === kind || one.startsWith(`${kind}:`)),
     `an actor of kind ${kind} cannot do that`,
   )
   requireThat(kind !== 'admin' || id === 'admin', 'the admin key has only one name')
   requireThat(
-    by.some((one) => one === who),
+    by.some((one) => one === whoOf(actor)),
     `the gateway has no part \`${id}\` that does that`,
   )
 }

@@ -1,4 +1,4 @@
-import { alone, event } from './event.ts'
+import { alone, event, type Who } from './event.ts'
 import { flag, moment, number, oneOf, optional, text, texts } from '../record/field.ts'
 import {
   chatLinked,
@@ -14,7 +14,7 @@ import {
   sessionOpened,
 } from '../laws/access.ts'
 import { legalHoldEnded, legalHoldStarted } from '../laws/legal-holds.ts'
-import { UNLINK_REASONS } from '../../domain/linked-account.ts'
+import { UNLINK_REASONS, type UnlinkReason } from '../../domain/linked-account.ts'
 import type { SessionEnd } from '../../domain/session.ts'
 
 const reviewer = text('the reviewer')
@@ -51,15 +51,33 @@ const LOAD = {
 
 const ERRORS = { errors: optional(texts('the first errors')) }
 
-const SESSION_ENDS: readonly SessionEnd[] = [
-  'idle',
-  'expired',
-  'removed',
-  'changed',
-  'signed_out',
-  'replaced',
-  'ended_by_admin',
-  'frozen',
+const TIMER: readonly Who[] = ['gateway:timer']
+
+/** Another sign-in in the same browser may belong to another person, even of another tenant. */
+const SESSION_ENDS: Readonly<Record<SessionEnd, readonly Who[]>> = {
+  idle: TIMER,
+  expired: TIMER,
+  removed: TIMER,
+  changed: TIMER,
+  signed_out: ['reviewer'],
+  replaced: ['reviewer', 'gateway:sign-in'],
+  ended_by_admin: ['admin'],
+  frozen: ['gateway:freeze'],
+}
+
+const UNLINKS: Readonly<Record<UnlinkReason, readonly Who[]>> = {
+  unlinked: ['reviewer'],
+  signed_out: ['reviewer'],
+  renewed: ['reviewer'],
+  ended_by_admin: ['admin'],
+  frozen: ['gateway:freeze'],
+  expired: TIMER,
+  removed: TIMER,
+  changed: TIMER,
+}
+
+const actorsOf = (ends: Readonly<Record<string, readonly Who[]>>): readonly Who[] => [
+  ...new Set(Object.values(ends).flat()),
 ]
 
 export const ACCESS = {
@@ -104,6 +122,7 @@ export const ACCESS = {
       old_key_until: optional(moment('the end of the old key')),
       rotated: flag('whether the new key replaces another key'),
     },
+    fresh: ['key_hash', 'key'],
     law: keyIssued,
   }),
   'admin_key.rotated': event({
@@ -147,6 +166,7 @@ export const ACCESS = {
       link_hash: text('SHA-256 of the link'),
       reviewer,
     },
+    fresh: ['link_hash', 'link'],
     law: linkIssued,
   }),
   'session.opened': event({
@@ -162,14 +182,16 @@ export const ACCESS = {
       via,
     },
     disclosed: { subject: optional(text("the identity provider's name of the reviewer")) },
+    fresh: ['session_hash', 'session'],
     law: sessionOpened,
     count: (meter, { details: { via } }) => meter.count('signIns', { via, result: 'ok' }),
   }),
   'session.ended': event({
     of: 'session',
     says: 'ended',
-    by: ['reviewer', 'admin', 'gateway:timer', 'gateway:sign-in', 'gateway:freeze'],
-    logged: { reason: oneOf(SESSION_ENDS, 'why'), reviewer, session_hash, via },
+    by: actorsOf(SESSION_ENDS),
+    ends: ['session', SESSION_ENDS],
+    logged: { reason: oneOf(Object.keys(SESSION_ENDS) as SessionEnd[], 'why'), reviewer, session_hash, via },
     law: sessionEnded,
   }),
   'chat.linked': event({
@@ -185,12 +207,14 @@ export const ACCESS = {
       member: text("the chat's id of the member"),
       workspace: text("the chat's id of the workspace"),
     },
+    fresh: ['link', 'link'],
     law: chatLinked,
   }),
   'chat.unlinked': event({
     of: 'linked account',
     says: 'ended',
-    by: ['reviewer', 'admin', 'gateway:timer', 'gateway:freeze'],
+    by: actorsOf(UNLINKS),
+    ends: ['link', UNLINKS],
     logged: { link, reason: oneOf(UNLINK_REASONS, 'why'), reviewer },
     law: chatUnlinked,
   }),

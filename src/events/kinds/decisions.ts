@@ -104,7 +104,7 @@ export const DECISIONS = {
     says: 'was revised by its agent',
     by: ['agent'],
     ...JUDGED,
-    law: reviewRevised,
+    law: { revision: 'next', within: 'deadline', also: reviewRevised },
     webhook: ({ verdict }) => (verdict === 'reject' ? undefined : 'review.pending'),
     count: (meter, { details }) => countRules(meter, details),
   }),

@@ -2,22 +2,13 @@ import type { WebhookEvent } from '../../contract/webhook.ts'
 import type { Actor } from '../../domain/evidence.ts'
 import type { Meter } from '../../metrics/table.ts'
 import type { DetailsOf, Fields } from '../record/field.ts'
-import type { Ledger } from '../laws/ledger.ts'
-import type { ReadEvent } from '../record/read-event.ts'
+import type { Law, Lawful } from '../laws/thread-law.ts'
 
 /** The parts of the gateway that act automatically. */
 export type GatewayPart = 'quorum' | 'policy' | 'timer' | 'freeze' | 'webhooks' | 'sign-in' | 'policies'
 
 /** Possible actors. The gateway names its part. */
 export type Who = Exclude<Actor['kind'], 'gateway'> | `gateway:${GatewayPart}`
-
-/**
- * Checks a record against the ledger, and enters it into the ledger. The members of its details have the kinds that
- * the row declares.
- *
- * @throws LawBroken
- */
-export type Law<R extends object = object> = (ledger: Ledger, event: ReadEvent<R>) => void
 
 /**
  * One kind of evidence record, with everything that depends on the kind. Each member of a record is either logged, and
@@ -27,7 +18,11 @@ export type Law<R extends object = object> = (ledger: Ledger, event: ReadEvent<R
  * @typeParam D the disclosed members
  * @typeParam R the members that a function of the row may read
  */
-export interface EventKind<L extends Fields = Fields, D extends Fields = Fields, R extends object = object> {
+export interface EventKind<
+  L extends Fields = Fields,
+  D extends Fields = Fields,
+  R extends object = object,
+> extends Lawful<R, keyof L & string> {
   /** The words for people, after the subject: "was approved". */
   readonly says: string | ((details: R) => string)
   /** The words that follow `says` where no groups are named: "waits for" "reviewers". A chat names the groups. */
@@ -39,8 +34,6 @@ export interface EventKind<L extends Fields = Fields, D extends Fields = Fields,
   readonly system?: true | 'too'
   readonly logged: L
   readonly disclosed?: D
-  /** The law of replay for records of this kind. */
-  readonly law: Law<R>
   /** The event that webhooks receive. */
   readonly webhook?: WebhookEvent | ((details: R) => WebhookEvent | undefined)
   /** Counts a record of this kind once it is durable. */

@@ -4,31 +4,20 @@ import { REFUSAL_REASONS } from '../../domain/token.ts'
 import type { LabelsOf, Meter } from '../../metrics/table.ts'
 import { alone, event } from './event.ts'
 import { anything, flag, moment, number, object, oneOf, optional, text, texts } from '../record/field.ts'
-import {
-  approvalCollected,
-  approvalReleased,
-  approvalRevoked,
-  tokenMinted,
-  tokenRedeemed,
-  tokenReissued,
-  tokenRefused,
-} from '../laws/approvals.ts'
+import { requireSeats, tokenMinted, tokenRedeemed, tokenReissued, tokenRefused } from '../laws/approvals.ts'
 import {
   changesRequested,
   payloadRevealed,
+  requirementRaised,
   reviewAnnounced,
   reviewApproved,
-  reviewExpired,
-  reviewFrozen,
   reviewRejected,
   reviewResumed,
   reviewWithdrawn,
   threadClaimed,
-  threadCommented,
   threadReleased,
 } from '../laws/reviews.ts'
 import { callEnded } from '../laws/outcomes.ts'
-import { requirementRaised } from '../laws/raises.ts'
 import { voteCast } from '../laws/votes.ts'
 
 const via = oneOf(['key', 'link', 'oidc', 'slack'], 'the kind of sign-in of the reviewer, or the chat')
@@ -55,6 +44,12 @@ const ANNOUNCED = {
   due_at: moment('the time when the announcement was due'),
   groups: texts('the groups of the seats'),
 }
+
+/** Faults of an approval that was used before. */
+const UNCOLLECTED = { collected: 'its approval had been collected' }
+const UNREDEEMED = { redeemed: 'its token had been redeemed' }
+const UNUSED = { redeemed: 'its approval had been used' }
+const OPEN = { redeemed: 'its thread had ended' }
 
 /** Counts an end. A revision that policy rejects never waited for reviewers. */
 const countEnd =
@@ -89,14 +84,14 @@ export const REVIEWS = {
         object('the places that were on the screen and those that were not, their digest, and the time'),
       ),
     },
-    law: voteCast,
+    law: { also: voteCast },
     count: (meter, { details: { decision, via } }) => meter.count('votes', { decision, via }),
   }),
   'review.approved': event({
     says: 'was approved',
     by: ['reviewer', 'gateway:quorum'],
     logged: VOTED,
-    law: reviewApproved,
+    law: { to: 'quorum_met', within: 'deadline', since: 'submitted_at', also: reviewApproved },
     webhook: 'review.approved',
     count: countEnd('approved'),
   }),
@@ -105,7 +100,7 @@ export const REVIEWS = {
     asks: 'reviewers',
     by: ['gateway:freeze', 'gateway:policies'],
     logged: { risk },
-    law: reviewResumed,
+    law: { to: 'raise', before: UNCOLLECTED, also: reviewResumed },
     webhook: 'review.pending',
   }),
   'requirement.raised': event({
@@ -116,7 +111,7 @@ export const REVIEWS = {
       policy: text('the bundle revision that asks for more'),
       requirement: object('the join of the requirement so far and of the bundle: seats, escalations, expiry'),
     },
-    law: requirementRaised,
+    law: { to: 'raise', before: UNCOLLECTED, also: requirementRaised },
     webhook: 'review.pending',
   }),
   'review.rejected': event({
@@ -129,7 +124,7 @@ export const REVIEWS = {
       voters: optional(VOTED.voters),
       waited_ms: optional(VOTED.waited_ms),
     },
-    law: reviewRejected,
+    law: { frozen: 'too', also: reviewRejected },
     webhook: 'review.rejected',
     count: countEnd('rejected'),
   }),
@@ -137,7 +132,7 @@ export const REVIEWS = {
     says: 'needs changes by its agent',
     by: ['reviewer'],
     logged: VOTED,
-    law: changesRequested,
+    law: { frozen: 'too', to: 'vote_changes', since: 'submitted_at', also: changesRequested },
     webhook: 'review.changes_requested',
     count: countEnd('changes_requested'),
   }),
@@ -145,7 +140,13 @@ export const REVIEWS = {
     says: 'has expired',
     by: ['gateway:timer'],
     logged: ENDED,
-    law: reviewExpired,
+    law: {
+      frozen: 'too',
+      to: 'expire',
+      since: 'opened_at',
+      before: { collected: 'its approval had been collected, so only its token can expire' },
+      after: 'deadline',
+    },
     webhook: 'review.expired',
     count: (meter, record) =>
       countEnd(record.details.was === 'approved' ? 'uncollected' : 'expired')(meter, record),
@@ -154,7 +155,7 @@ export const REVIEWS = {
     says: 'was ended by a freeze',
     by: ['gateway:freeze'],
     logged: ENDED,
-    law: reviewFrozen,
+    law: { frozen: 'only', to: 'freeze', since: 'opened_at', before: OPEN },
     webhook: 'review.rejected',
     count: countEnd('frozen'),
   }),
@@ -163,7 +164,7 @@ export const REVIEWS = {
     by: ['agent', 'gateway:timer'],
     logged: ENDED,
     disclosed: { reason: optional(text("the agent's reason")) },
-    law: reviewWithdrawn,
+    law: { to: 'withdraw', since: 'opened_at', before: OPEN, also: reviewWithdrawn },
     webhook: 'review.withdrawn',
     count: (meter, { details: { was } }) => meter.count('withdrawals', { was }),
   }),
@@ -172,7 +173,7 @@ export const REVIEWS = {
     asks: 'reviewers',
     by: ['gateway:timer'],
     logged: ANNOUNCED,
-    law: reviewAnnounced,
+    law: { frozen: 'too', from: 'pending_review', also: reviewAnnounced },
     webhook: 'review.reminded',
     count: (meter) => meter.count('announcements', { kind: 'reminder' }),
   }),
@@ -181,7 +182,7 @@ export const REVIEWS = {
     asks: ({ to }) => `${to ?? 'reviewers of another group'} too`,
     by: ['gateway:timer'],
     logged: { ...ANNOUNCED, to: text('the group that may also vote from now on') },
-    law: reviewAnnounced,
+    law: { frozen: 'too', from: 'pending_review', also: reviewAnnounced },
     webhook: 'review.escalated',
     count: (meter) => meter.count('announcements', { kind: 'escalation' }),
   }),
@@ -189,13 +190,13 @@ export const REVIEWS = {
     says: 'may run without a proof',
     by: ['agent'],
     logged: { signed: flag('`false`: the agent needs no proof') },
-    law: approvalCollected,
+    law: { to: 'collect', within: 'deadline', once: UNCOLLECTED, runs: true, also: requireSeats },
   }),
   'approval.revoked': event({
     says: 'lost its approval',
     by: ['agent'],
     logged: { code: oneOf(['policy_changed', 'reviewer_removed', 'store_changed'], 'why') },
-    law: approvalRevoked,
+    law: { to: 'revoke', before: UNUSED },
     webhook: 'review.rejected',
     count: (meter, { details: { code } }) => meter.count('revocations', { reason: code }),
   }),
@@ -203,13 +204,20 @@ export const REVIEWS = {
     says: 'released its charges to limits',
     by: ['gateway:timer'],
     logged: {},
-    law: approvalReleased,
+    law: {
+      frozen: 'too',
+      from: 'approved',
+      before: UNUSED,
+      once: { released: 'its charges had been taken back already' },
+      after: 'proof',
+    },
   }),
   'token.minted': event({
     says: 'gave its proof to its agent',
     by: ['agent'],
     logged: { expires_at: moment('the expiry of the proof'), token_hash },
-    law: tokenMinted,
+    fresh: ['token_hash', 'token'],
+    law: { to: 'collect', within: 'deadline', once: UNCOLLECTED, also: tokenMinted },
     count: (meter) => meter.count('tokensMinted', {}),
   }),
   'token.reissued': event({
@@ -220,14 +228,15 @@ export const REVIEWS = {
       replaced: text('SHA-256 of the proof that is void'),
       token_hash,
     },
-    law: tokenReissued,
+    fresh: ['token_hash', 'token'],
+    law: { to: 'reissue', within: 'proof', before: UNREDEEMED, also: tokenReissued },
     count: (meter) => meter.count('tokensReissued', {}),
   }),
   'token.redeemed': event({
     says: 'was approved, and its proof was redeemed',
     by: ['agent'],
     logged: { token_hash },
-    law: tokenRedeemed,
+    law: { to: 'redeem', within: 'proof', once: UNREDEEMED, runs: true, also: tokenRedeemed },
     webhook: 'token.redeemed',
   }),
   'token.refused': event({
@@ -245,19 +254,19 @@ export const REVIEWS = {
     by: ['reviewer'],
     logged: { via },
     disclosed: { comment: optional(text('the comment of the reviewer')) },
-    law: threadCommented,
+    law: { frozen: 'too', revision: 'any' },
   }),
   'thread.claimed': event({
     says: 'was claimed',
     by: ['reviewer'],
     logged: { from: optional(text('the reviewer whose claim ended')), via },
-    law: threadClaimed,
+    law: { frozen: 'too', from: 'pending_review', also: threadClaimed },
   }),
   'thread.released': event({
     says: 'is no longer claimed',
     by: ['reviewer'],
     logged: { via },
-    law: threadReleased,
+    law: { frozen: 'too', from: 'pending_review', also: threadReleased },
   }),
   'payload.revealed': event({
     says: 'had its sensitive values shown to a reviewer',
@@ -267,7 +276,7 @@ export const REVIEWS = {
       revealed_revision: number('the revision'),
       via,
     },
-    law: payloadRevealed,
+    law: { frozen: 'too', revision: 'any', also: payloadRevealed },
   }),
   'call.ended': event({
     says: ({ outcome }) => `ended, as its agent says: ${outcome}`,

@@ -2,12 +2,11 @@ import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { SYSTEM } from '../../domain/evidence.ts'
 import { type FreezeScope, isReviewerFrozen, withFreeze, withoutFreeze } from '../../domain/freeze.ts'
-import type { UnlinkReason } from '../../domain/linked-account.ts'
 import type { SessionEnd } from '../../domain/session.ts'
 import type { ReadEvent } from '../record/read-event.ts'
 import { msOf, requireThat, textOf } from '../record/require.ts'
 import { NOT_VOUCHED, type Vouched } from './requirement.ts'
-import { requireFresh, CLOCK_SKEW_MS, type Ledger, type LedgerSession, wayOf } from './ledger.ts'
+import { CLOCK_SKEW_MS, type Ledger, type LedgerSession, wayOf } from './ledger.ts'
 
 /* Access: keys, links, sessions and freezes (docs/signing-in.md and docs/operations.md). */
 
@@ -27,7 +26,6 @@ export function keyIssued(ledger: Ledger, { at, details }: ReadEvent<KeyIssued>)
   const holder = holderIn(details)
   const before = ledger.keys.get(holder)
   requireThat(rotated === (before !== undefined), 'the record states wrongly whether it replaces a key')
-  requireFresh(ledger, key_hash, 'key')
   if (old_key_until === undefined) {
     ledger.keys.set(holder, { hash: key_hash })
     return
@@ -88,7 +86,6 @@ interface LinkIssued {
 
 export function linkIssued(ledger: Ledger, { details }: ReadEvent<LinkIssued>): void {
   const { link_hash, reviewer, expires_at } = details
-  requireFresh(ledger, link_hash, 'link')
   ledger.links.set(link_hash, { reviewer, expires_at: msOf(expires_at) })
 }
 
@@ -102,7 +99,6 @@ interface SessionOpened {
 
 export function sessionOpened(ledger: Ledger, { actor, at, details }: ReadEvent<SessionOpened>): void {
   const { session_hash, via, expires_at, link_hash, groups } = details
-  requireFresh(ledger, session_hash, 'session')
   if (via === 'link') {
     requireThat(link_hash !== undefined, 'its `link_hash` is missing')
     const link = ledger.links.get(link_hash)
@@ -122,35 +118,15 @@ interface SessionEnded {
   readonly reason: SessionEnd
 }
 
-export function sessionEnded(ledger: Ledger, record: ReadEvent<SessionEnded>): void {
-  const { session_hash, reviewer, via } = record.details
+export function sessionEnded(ledger: Ledger, { actor, details }: ReadEvent<SessionEnded>): void {
+  const { session_hash, reviewer, via, reason } = details
   const session = ledger.sessions.get(session_hash)
   requireThat(session !== undefined && session.reviewer === reviewer, 'no such session was open')
   requireThat(session.via === via, 'the session was opened in another way')
-  requireEnd(record)
+  const isOwn = reason !== 'signed_out' || actor.id === reviewer
+  requireThat(isOwn, `\`${actor.id}\` may not sign out another reviewer`)
   ledger.sessions.delete(session_hash)
   count(ledger, session, { change: -1, until: 0 })
-}
-
-/**
- * The actors that end a session, by the reason. Another sign-in in the same browser may belong to another person, even
- * of another tenant.
- */
-const ENDS: Readonly<Record<SessionEnd, readonly string[]>> = {
-  idle: ['gateway:timer'],
-  expired: ['gateway:timer'],
-  removed: ['gateway:timer'],
-  changed: ['gateway:timer'],
-  signed_out: ['reviewer'],
-  replaced: ['reviewer', 'gateway:sign-in'],
-  ended_by_admin: ['admin'],
-  frozen: ['gateway:freeze'],
-}
-
-function requireEnd({ actor: { kind, id }, details: { reason, reviewer } }: ReadEvent<SessionEnded>): void {
-  const who = kind === 'gateway' ? `gateway:${id}` : kind
-  requireThat(ENDS[reason].includes(who), `\`${id}\` ends no session as \`${reason}\``)
-  requireThat(reason !== 'signed_out' || id === reviewer, `\`${id}\` may not sign out another reviewer`)
 }
 
 interface ChatLinked {
@@ -162,7 +138,6 @@ interface ChatLinked {
 /** A linked account is a way to vote, and proves nothing else. A session of its reviewer must have its groups. */
 export function chatLinked(ledger: Ledger, { actor, details }: ReadEvent<ChatLinked>): void {
   const { link, expires_at, groups } = details
-  requireFresh(ledger, link, 'link')
   const named = groups && JSON.stringify(groups)
   const sessions = ledger.signedIn.get(wayOf(actor.id))?.groups
   const isVouched = ledger.broken.has(`reviewer:${actor.id}`) || sessions?.has(named) === true
@@ -175,27 +150,12 @@ export function chatLinked(ledger: Ledger, { actor, details }: ReadEvent<ChatLin
 interface ChatUnlinked {
   readonly link: string
   readonly reviewer: string
-  readonly reason: UnlinkReason
-}
-
-/** The actor that ends a link, by the reason. */
-const UNLINKS: Readonly<Record<UnlinkReason, string>> = {
-  unlinked: 'reviewer',
-  signed_out: 'reviewer',
-  renewed: 'reviewer',
-  ended_by_admin: 'admin',
-  frozen: 'gateway:freeze',
-  expired: 'gateway:timer',
-  removed: 'gateway:timer',
-  changed: 'gateway:timer',
 }
 
 export function chatUnlinked(ledger: Ledger, { actor, details }: ReadEvent<ChatUnlinked>): void {
-  const { link, reviewer, reason } = details
+  const { link, reviewer } = details
   const account = ledger.sessions.get(link)
   requireThat(account?.via === 'slack' && account.reviewer === reviewer, 'no such account was linked')
-  const who = actor.kind === 'gateway' ? `gateway:${actor.id}` : actor.kind
-  requireThat(UNLINKS[reason] === who, `\`${actor.id}\` ends no link as \`${reason}\``)
   requireThat(actor.kind !== 'reviewer' || actor.id === reviewer, 'only the reviewer may unlink the account')
   ledger.sessions.delete(link)
   count(ledger, account, { change: -1, until: 0 })

@@ -3,20 +3,15 @@ import type { RefusalReason } from '../../domain/token.ts'
 import type { ReadEvent } from '../record/read-event.ts'
 import { msOf, requireThat } from '../record/require.ts'
 import {
-  keyHeld,
-  currentThread,
-  requireAgent,
-  requireFresh,
-  requireInTime,
-  openThread,
-  move,
   CLOCK_SKEW_MS,
-  standingVotes,
-  threadOf,
+  keyHeld,
   type Ledger,
   type LedgerApproval,
   type LedgerThread,
-  type LedgerToken,
+  requireAgent,
+  standingVotes,
+  threadOf,
+  tokenOf,
 } from './ledger.ts'
 import { requireQuorum } from './requirement.ts'
 
@@ -30,14 +25,13 @@ interface TokenMinted extends TokenNamed {
   readonly expires_at: string
 }
 
-export function tokenMinted(ledger: Ledger, record: ReadEvent<TokenMinted>): void {
+export function tokenMinted(ledger: Ledger, record: ReadEvent<TokenMinted>, thread: LedgerThread): void {
+  requireSeats(ledger, record, thread)
   const { token_hash: hash } = record.details
-  const { thread, approval } = collecting(ledger, record)
   const expires_at = msOf(record.details.expires_at)
   requireThat(expires_at > record.at, 'its token had already expired when it was minted')
-  requireFresh(ledger, hash, 'token')
-  const key = keyHeld(ledger, record)
-  thread.approval = { ...approval, collected: true, token: { hash, expires_at, key } }
+  const token = { hash, expires_at, key: keyHeld(ledger, record) }
+  thread.approval = { ...approvalOf(thread), token }
 }
 
 interface TokenReissued extends TokenMinted {
@@ -45,81 +39,39 @@ interface TokenReissued extends TokenMinted {
 }
 
 /** Requires that a new proof replaces the one in force, for the same key and with the same expiry, a few times only. */
-export function tokenReissued(ledger: Ledger, record: ReadEvent<TokenReissued>): void {
+export function tokenReissued(ledger: Ledger, record: ReadEvent<TokenReissued>, thread: LedgerThread): void {
   const { token_hash: hash, replaced, expires_at } = record.details
-  const thread = openThread(ledger, record)
-  const approval = approvalOf(thread)
   const token = tokenOf(thread)
   const { reissued = 0 } = token
-  requireAgent(thread, record)
   requireThat(replaced === token.hash, 'the token that it replaces was not in force')
-  requireThat(approval.redeemed === undefined, 'its token had been redeemed')
-  requireThat(record.at < token.expires_at + CLOCK_SKEW_MS, 'its token had expired')
   requireThat(msOf(expires_at) === token.expires_at, 'the new token expires at another time')
-  requireThat(
-    keyHeld(ledger, record) === token.key,
-    'the key for which its token was minted had been replaced',
-  )
+  requireSameKey(ledger, record, thread)
   requireThat(reissued < LIMITS.PROOF_REISSUES, 'its token had been replaced too often')
-  requireFresh(ledger, hash, 'token')
-  move(thread, 'reissue')
-  thread.approval = { ...approval, token: { ...token, hash, reissued: reissued + 1 } }
-}
-
-export function approvalCollected(ledger: Ledger, record: ReadEvent): void {
-  const { thread, approval } = collecting(ledger, record)
-  thread.approval = { ...approval, collected: true, ran: ledger.records }
-}
-
-/** Requires the agent's first read of an approval, in time. */
-function collecting(
-  ledger: Ledger,
-  record: ReadEvent,
-): { readonly thread: LedgerThread; readonly approval: LedgerApproval } {
-  const thread = openThread(ledger, record)
-  const approval = approvalOf(thread)
-  requireAgent(thread, record)
-  requireInTime(thread, record)
-  requireSeats(ledger, thread, record)
-  requireThat(approval.collected === undefined, 'its approval had been collected')
-  move(thread, 'collect')
-  return { thread, approval }
+  thread.approval = { ...approvalOf(thread), token: { ...token, hash, reissued: reissued + 1 } }
 }
 
 function approvalOf({ status, approval }: LedgerThread): LedgerApproval {
-  requireThat(status === 'approved' && approval !== undefined, `its thread was ${status} at that time`)
+  requireThat(approval !== undefined, `its thread was ${status} at that time`)
   return approval
 }
 
-/** Requires that a proof is redeemed once, in time, by its agent, with the key that was in force at minting. */
-export function tokenRedeemed(ledger: Ledger, record: ReadEvent<TokenNamed>): void {
-  const thread = openThread(ledger, record)
-  const approval = approvalOf(thread)
-  const token = tokenOf(thread)
-  requireAgent(thread, record)
-  requireSeats(ledger, thread, record)
-  requireThat(record.details.token_hash === token.hash, 'its token was never minted')
-  requireThat(approval.redeemed === undefined, 'its token had been redeemed')
-  requireThat(record.at < token.expires_at + CLOCK_SKEW_MS, 'its token had expired')
-  requireThat(
-    keyHeld(ledger, record) === token.key,
-    'the key for which its token was minted had been replaced',
-  )
-  move(thread, 'redeem')
-  thread.approval = { ...approval, redeemed: true, ran: ledger.records }
+/** Requires the proof in force, and the key of its minting. */
+export function tokenRedeemed(ledger: Ledger, record: ReadEvent<TokenNamed>, thread: LedgerThread): void {
+  requireSeats(ledger, record, thread)
+  requireThat(record.details.token_hash === tokenOf(thread).hash, 'its token was never minted')
+  requireSameKey(ledger, record, thread)
+}
+
+function requireSameKey(ledger: Ledger, record: ReadEvent, thread: LedgerThread): void {
+  const isSame = keyHeld(ledger, record) === tokenOf(thread).key
+  requireThat(isSame, 'the key for which its token was minted had been replaced')
 }
 
 /** Requires that no freeze took a seat of the approval. */
-function requireSeats(ledger: Ledger, thread: LedgerThread, { at }: ReadEvent): void {
+export function requireSeats(ledger: Ledger, { at }: ReadEvent, thread: LedgerThread): void {
   const standing = standingVotes(ledger, thread)
   if (standing.length === thread.votes.length) return
   requireQuorum(thread.requirement, standing, at - thread.submitted_at + CLOCK_SKEW_MS)
-}
-
-function tokenOf({ approval }: LedgerThread): LedgerToken {
-  const token = approval?.token
-  requireThat(token !== undefined, 'its token was never minted')
-  return token
 }
 
 interface TokenRefused extends TokenNamed {
@@ -140,23 +92,4 @@ export function tokenRefused(ledger: Ledger, record: ReadEvent<TokenRefused>): v
   requireThat(reason !== 'used' || used, 'its token had not been redeemed')
   const expired = record.at + CLOCK_SKEW_MS >= token.expires_at
   requireThat(reason !== 'expired' || expired, 'its token had not expired')
-}
-
-/** Revokes an approval that policy or its voters no longer support. */
-export function approvalRevoked(ledger: Ledger, record: ReadEvent): void {
-  const thread = openThread(ledger, record)
-  requireAgent(thread, record)
-  requireThat(approvalOf(thread).redeemed === undefined, 'its approval had been used')
-  move(thread, 'revoke')
-}
-
-/** Requires that charges are reversed once, after the proof has expired unused. */
-export function approvalReleased(ledger: Ledger, record: ReadEvent): void {
-  const thread = currentThread(ledger, record)
-  const approval = approvalOf(thread)
-  const token = tokenOf(thread)
-  requireThat(approval.redeemed === undefined, 'its approval had been used')
-  requireThat(approval.released === undefined, 'its charges had been taken back already')
-  requireThat(record.at + CLOCK_SKEW_MS >= token.expires_at, 'its token had not expired')
-  thread.approval = { ...approval, released: true }
 }

@@ -226,13 +226,6 @@ export function currentThread(ledger: Ledger, record: ReadEvent): LedgerThread {
   return thread
 }
 
-/** Requires the same for an act that a freeze stops. @throws LawBroken */
-export function openThread(ledger: Ledger, record: ReadEvent): LedgerThread {
-  const thread = currentThread(ledger, record)
-  requireThat(!isFrozenSince(ledger, thread), 'a freeze had ended its thread')
-  return thread
-}
-
 /** True when a freeze has permanently cancelled the thread. */
 export function isFrozenSince({ freezes }: Ledger, thread: LedgerThread): boolean {
   return freezeSince(freezes, thread) !== undefined
@@ -272,4 +265,11 @@ export function deadlineOf({ approval, submitted_at, requirement }: LedgerThread
 /** Requires an act before the deadline, because expiry always rejects. @throws LawBroken */
 export function requireInTime(thread: LedgerThread, { at }: ReadEvent): void {
   requireThat(at < deadlineOf(thread) + CLOCK_SKEW_MS, 'its thread had expired')
+}
+
+/** The proof in force, or the last one. @throws LawBroken */
+export function tokenOf({ approval }: LedgerThread): LedgerToken {
+  const token = approval?.token
+  requireThat(token !== undefined, 'its token was never minted')
+  return token
 }

@@ -1,20 +1,21 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '../../contract/json.ts'
-import { maxRisk, type ReviewRequirement, type Risk, type Verdict } from '../../domain/decision.ts'
+import {
+  maxRisk,
+  raisedRequirement,
+  type ReviewRequirement,
+  type Risk,
+  type Verdict,
+} from '../../domain/decision.ts'
 import { BY_FREEZE, NO_BUNDLE } from '../../domain/evidence.ts'
 import { freezeOf } from '../../domain/freeze.ts'
-import { type ThreadStatus, transition } from '../../domain/thread.ts'
 import { type Judged, requireVerdict } from './verdict.ts'
 import type { ReadEvent } from '../record/read-event.ts'
 import { msOf, requireThat, textOf } from '../record/require.ts'
 import { givingWayTo, requireEscalated, requireQuorum, requireTighter, requirementOf } from './requirement.ts'
 import {
   countedVotes,
-  currentThread,
-  deadlineOf,
-  requireAgent,
   requireInTime,
-  isFrozenSince,
-  openThread,
   move,
   CLOCK_SKEW_MS,
   standingVotes,
@@ -111,11 +112,7 @@ function enterThread(
   })
 }
 
-export function reviewRevised(ledger: Ledger, record: DecisionEvent): void {
-  const { thread: id = '', revision } = record
-  const thread = openThread(ledger, { ...record, revision: (revision ?? 0) - 1 })
-  requireAgent(thread, record)
-  requireInTime(thread, record)
+export function reviewRevised(ledger: Ledger, record: DecisionEvent, thread: LedgerThread): void {
   const { verdict, policy_risk } = record.details
   requireThat(
     isHashed(record.details) === thread.hashed,
@@ -131,7 +128,7 @@ export function reviewRevised(ledger: Ledger, record: DecisionEvent): void {
   requireThat(maxRisk(policy_risk, next.risk) === next.risk, 'policy assessed a higher risk')
   thread.seen = [...thread.seen, ...voted.slice(0, 1).map(({ digest }) => digest)]
   Object.assign(thread, next)
-  if (rejected) ledger.due = { type: 'review.rejected', thread: id }
+  if (rejected) ledger.due = { type: 'review.rejected', thread: record.thread ?? '' }
 }
 
 const isHashed = ({ hashed }: Decided): boolean => hashed === true
@@ -179,25 +176,8 @@ function revisionIn({ revision = 0, at: submitted_at, details }: DecisionEvent):
   return { risk, revision, submitted_at, votes: [], announced: [], shown }
 }
 
-interface OfRisk {
-  readonly risk: Risk
-}
-
-interface Waited extends OfRisk {
+interface Voted {
   readonly waited_ms?: number | undefined
-}
-
-/** Requires the risk of the thread. */
-function requireRisk({ risk }: LedgerThread, { details }: ReadEvent<OfRisk>): void {
-  requireThat(details.risk === risk, `its thread had ${risk} risk`)
-}
-
-/** Requires the waiting time that follows from the ledger. */
-function requireWaited({ at, details }: ReadEvent<Waited>, since: number): void {
-  requireThat(details.waited_ms === at - since, `it had waited ${at - since} ms`)
-}
-
-interface Voted extends Waited {
   readonly digest?: string | undefined
   readonly voters?: readonly string[] | undefined
 }
@@ -206,42 +186,48 @@ interface Voted extends Waited {
  * Requires the previous record to be the vote that filled the last seat. When an escalation or the directory filled the
  * seat, the gateway is the actor.
  */
-export function reviewApproved(ledger: Ledger, record: ReadEvent<Voted>): void {
-  const thread = openThread(ledger, record)
-  const { requirement } = thread
-  requireInTime(thread, record)
+export function reviewApproved(ledger: Ledger, record: ReadEvent<Voted>, thread: LedgerThread): void {
   if (record.actor.kind !== 'gateway') requireVote(ledger, record, 'approve')
   requireVoters(thread, record)
-  requireQuorum(requirement, countedVotes(ledger, thread), record.at - thread.submitted_at + CLOCK_SKEW_MS)
-  move(thread, 'quorum_met')
-  thread.approval = { at: record.at }
+  const elapsed = record.at - thread.submitted_at + CLOCK_SKEW_MS
+  requireQuorum(thread.requirement, countedVotes(ledger, thread), elapsed)
 }
 
 /**
  * Requires the voters of this revision, and the digest that they saw. Any vote except an approval ends the wait, so all
  * votes before an approval are approvals.
  */
-function requireVoters(thread: LedgerThread, record: ReadEvent<Voted>): void {
-  const { votes } = thread
-  const { voters, digest } = record.details
+function requireVoters({ votes }: LedgerThread, { details: { voters, digest } }: ReadEvent<Voted>): void {
   const same = JSON.stringify(voters) === JSON.stringify(votes.map(({ reviewer }) => reviewer))
-  requireRisk(thread, record)
-  requireWaited(record, thread.submitted_at)
   requireThat(same, 'its voters are not the reviewers who voted on this revision')
   requireThat(digest === votes[0]?.digest, 'its digest is not the digest that the voters saw')
 }
 
-/** Requires an approval that was not collected. Its votes stay, and its thread has its earlier deadline. */
-export function reviewResumed(ledger: Ledger, record: ReadEvent<OfRisk>): void {
-  const thread = openThread(ledger, record)
-  requireRisk(thread, record)
-  requireThat(thread.approval?.collected === undefined, 'its approval had been collected')
-  const isByFreeze = record.actor.id === 'freeze'
+/** Requires reviewers of its approval. Their votes stay, and the thread has its earlier deadline. */
+export function reviewResumed(ledger: Ledger, { actor }: ReadEvent, thread: LedgerThread): void {
+  const isByFreeze = actor.id === 'freeze'
   const isFrozen = standingVotes(ledger, thread).length < thread.votes.length
   requireThat(!isByFreeze || isFrozen, 'no reviewer of its approval was frozen')
   requireThat(thread.votes.length > 0, 'no reviewer had approved it')
-  move(thread, 'raise')
-  delete thread.approval
+}
+
+interface RequirementRaised {
+  readonly requirement: JsonObject
+}
+
+/** Requires a requirement that asks for more, with the times of the thread. */
+export function requirementRaised(
+  _: Ledger,
+  record: ReadEvent<RequirementRaised>,
+  thread: LedgerThread,
+): void {
+  const { requirement: before, votes } = thread
+  const after = requirementOf(record.details.requirement)
+  requireThat(before.seats.length > 0, 'no reviewer was asked about it')
+  requireThat(isDeepStrictEqual(raisedRequirement(before, after), after), 'it is less strict than before')
+  requireThat(!isDeepStrictEqual(raisedRequirement(before, before), after), 'it asks for nothing more')
+  thread.requirement = after
+  thread.votes = votes.map((vote) => ({ ...vote, raised: true }))
 }
 
 interface Rejected extends Voted {
@@ -249,22 +235,18 @@ interface Rejected extends Voted {
 }
 
 /** Requires the previous record to be the vote, or a revision that policy rejects. */
-export function reviewRejected(ledger: Ledger, record: ReadEvent<Rejected>): void {
-  const thread = currentThread(ledger, record)
-  if (ledger.last?.type === 'review.revised') {
-    requireRisk(thread, record)
-    return requireDue(ledger, record)
-  }
+export function reviewRejected(ledger: Ledger, record: ReadEvent<Rejected>, thread: LedgerThread): void {
+  if (ledger.last?.type === 'review.revised') return requireDue(ledger, record)
+  const waited = record.at - thread.submitted_at
   requireVote(ledger, record, 'reject')
+  requireThat(record.details.waited_ms === waited, `it had waited ${waited} ms`)
   requireVoters(thread, record)
   move(thread, 'vote_reject')
 }
 
-export function changesRequested(ledger: Ledger, record: ReadEvent<Voted>): void {
-  const thread = currentThread(ledger, record)
+export function changesRequested(ledger: Ledger, record: ReadEvent<Voted>, thread: LedgerThread): void {
   requireVote(ledger, record, 'request_changes')
   requireVoters(thread, record)
-  move(thread, 'vote_changes')
 }
 
 function requireVote({ last }: Ledger, { actor, at, thread }: ReadEvent, decision: string): void {
@@ -284,54 +266,16 @@ function requireDue({ last }: Ledger, { thread, actor, at, details }: ReadEvent<
   requireThat(follows, 'the revision that policy rejected is not the previous record')
 }
 
-interface Ended extends Waited {
-  readonly was: ThreadStatus
-}
-
-export function reviewExpired(ledger: Ledger, record: ReadEvent<Ended>): void {
-  const thread = endable(ledger, record)
-  requireThat(
-    thread.approval?.collected === undefined,
-    'its approval had been collected, so only its token can expire',
-  )
-  requireThat(record.at + CLOCK_SKEW_MS >= deadlineOf(thread), 'it had not expired')
-  move(thread, 'expire')
-}
-
-export function reviewFrozen(ledger: Ledger, record: ReadEvent<Ended>): void {
-  const thread = endable(ledger, record)
-  requireThat(isFrozenSince(ledger, thread), 'no freeze has hit its thread')
-  move(thread, 'freeze')
-}
-
-/** Requires the thread's own agent, and an approval on which the agent cannot have acted yet. */
-export function reviewWithdrawn(ledger: Ledger, record: ReadEvent<Ended>): void {
-  const thread = endable(ledger, record)
+/** Requires an approval on which the agent cannot have acted yet. */
+export function reviewWithdrawn(_: Ledger, record: ReadEvent, thread: LedgerThread): void {
   const { approval } = thread
-  requireThat(!isFrozenSince(ledger, thread), 'a freeze had ended its thread')
+  if (approval?.collected === undefined) return requireInTime(thread, record)
   // the timer withdraws a call whose agent stopped waiting, and whose key may be gone
-  if (record.actor.kind === 'agent') requireAgent(thread, record)
-  else requireThat(approval?.collected === undefined, 'its approval had been collected')
-  if (approval?.collected === undefined) requireInTime(thread, record)
-  else requireThat(approval.token !== undefined, 'its approval had been used')
-  move(thread, 'withdraw')
+  requireThat(record.actor.kind === 'agent', 'its approval had been collected')
+  requireThat(approval.token !== undefined, 'its approval had been used')
 }
 
-/** Requires an open thread, whose risk and waiting time fit the record of its end. */
-function endable(ledger: Ledger, record: ReadEvent<Ended>): LedgerThread {
-  const thread = currentThread(ledger, record)
-  const { status, approval } = thread
-  requireRisk(thread, record)
-  requireWaited(record, thread.opened_at)
-  requireThat(record.details.was === status, `its thread was ${status} at that time`)
-  requireThat(
-    transition(status, 'freeze') !== undefined && approval?.redeemed === undefined,
-    'its thread had ended',
-  )
-  return thread
-}
-
-interface Announced extends OfRisk {
+interface Announced {
   readonly due_at: string
   readonly groups: readonly string[]
   /** Absent for a reminder. */
@@ -341,12 +285,9 @@ interface Announced extends OfRisk {
 /**
  * Reminders and escalations: each is announced once, for all seats that escalate to the same group at the same time.
  */
-export function reviewAnnounced(ledger: Ledger, record: ReadEvent<Announced>): void {
-  const thread = currentThread(ledger, record)
-  const { status, requirement, submitted_at } = thread
+export function reviewAnnounced(_: Ledger, record: ReadEvent<Announced>, thread: LedgerThread): void {
+  const { requirement, submitted_at } = thread
   const { at, details, type } = record
-  requireThat(status === 'pending_review', `its thread was ${status} at that time`)
-  requireRisk(thread, record)
   const groups = JSON.stringify(requirement.seats.map(({ group }) => group))
   requireThat(JSON.stringify(details.groups) === groups, 'its groups are not the groups that may vote')
   const due = msOf(details.due_at)
@@ -359,31 +300,16 @@ export function reviewAnnounced(ledger: Ledger, record: ReadEvent<Announced>): v
   thread.announced = [...thread.announced, key]
 }
 
-export function threadClaimed(
-  ledger: Ledger,
-  record: ReadEvent<{ readonly from?: string | undefined }>,
-): void {
-  const thread = claimable(ledger, record)
-  const { from } = record.details
+type Claimed = ReadEvent<{ readonly from?: string | undefined }>
+
+export function threadClaimed(_: Ledger, { actor, details: { from } }: Claimed, thread: LedgerThread): void {
   requireThat(from === undefined || from === thread.claimed, 'no reviewer of that name had claimed it')
-  thread.claimed = record.actor.id
+  thread.claimed = actor.id
 }
 
-export function threadReleased(ledger: Ledger, record: ReadEvent): void {
-  const thread = claimable(ledger, record)
-  requireThat(thread.claimed === record.actor.id, 'another reviewer had claimed it, or none')
+export function threadReleased(_: Ledger, { actor }: ReadEvent, thread: LedgerThread): void {
+  requireThat(thread.claimed === actor.id, 'another reviewer had claimed it, or none')
   thread.claimed = undefined
-}
-
-function claimable(ledger: Ledger, record: ReadEvent): LedgerThread {
-  const thread = currentThread(ledger, record)
-  requireThat(thread.status === 'pending_review', `its thread was ${thread.status} at that time`)
-  return thread
-}
-
-/** Requires an existing revision. The thread may be in any state. */
-export function threadCommented(ledger: Ledger, record: ReadEvent): void {
-  threadOf(ledger, record)
 }
 
 /** Requires an existing revision. */
@@ -392,5 +318,4 @@ export function payloadRevealed(
   record: ReadEvent<{ readonly revealed_revision: number }>,
 ): void {
   threadOf(ledger, { ...record, revision: record.details.revealed_revision })
-  threadOf(ledger, record)
 }

@@ -8,7 +8,6 @@ import {
   type LedgerThread,
   type LedgerVote,
   move,
-  openThread,
   requireInTime,
   standingVotes,
   wayOf,
@@ -32,14 +31,13 @@ const ENDED_BY = {
   request_changes: 'review.changes_requested',
 } as const
 
-export function voteCast(ledger: Ledger, record: ReadEvent<VoteCast>): void {
+export function voteCast(ledger: Ledger, record: ReadEvent<VoteCast>, thread: LedgerThread): void {
   const { decision, commented = false } = record.details
-  const thread = openThread(ledger, record)
   const isTakenBack = decision === 'reject' && thread.status === 'approved'
   if (isTakenBack) requireUnused(thread)
   if (thread.approval?.collected === undefined) requireInTime(thread, record)
   const vote = voteOf(ledger, record)
-  requireVoter(ledger, record, vote)
+  requireVoter(ledger, record, { thread, vote })
   requireManner(thread, vote, commented)
   requireDisplayed(ledger, thread, record)
   const [first = vote] = thread.votes
@@ -52,8 +50,11 @@ export function voteCast(ledger: Ledger, record: ReadEvent<VoteCast>): void {
 }
 
 /** Requires a reviewer who may vote: eligible, signed in, and without another vote that counts. @throws LawBroken */
-function requireVoter(ledger: Ledger, record: ReadEvent<VoteCast>, vote: LedgerVote): void {
-  const thread = openThread(ledger, record)
+function requireVoter(
+  ledger: Ledger,
+  record: ReadEvent<VoteCast>,
+  { thread, vote }: { readonly thread: LedgerThread; readonly vote: LedgerVote },
+): void {
   const earlier = standingVotes(ledger, thread).find(({ reviewer }) => reviewer === vote.reviewer)
   const isOwn = vote.decision === 'reject' && earlier !== undefined
   if (!isOwn) requireEligible(thread.requirement, vote, record.at - thread.submitted_at + CLOCK_SKEW_MS)

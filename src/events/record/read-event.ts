@@ -22,6 +22,9 @@ export interface ReadEvent<D extends object = object> {
   readonly disclosed?: JsonObject | undefined
 }
 
+/** The actor as rows name it: the gateway with its part. */
+export const whoOf = ({ kind, id }: Actor): string => (kind === 'gateway' ? `gateway:${id}` : kind)
+
 const ACTORS: readonly string[] = ['agent', 'reviewer', 'admin', 'gateway']
 
 /** Parses a record. @throws LawBroken for a record that this version never writes */
