@@ -22,6 +22,7 @@ import { storeOfWholeLog } from './app/whole-log.ts'
 import { startWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
 import type { Config } from './settings/settings.ts'
 import type { Checkpointer } from './evidence/checkpointer.ts'
+import { Confirmed } from './evidence/confirmed.ts'
 import type { LogIdentity } from './gateway/jobs/checkpoints.ts'
 import type { Deps } from './gateway/core/deps.ts'
 import { issueLink, type Person } from './gateway/auth/login-links.ts'
@@ -35,7 +36,7 @@ import { BEAT_MS } from './http/operations/stream.ts'
 import { type FeedOptions, type LoadReport, openPolicyFeed, type PolicyFeed } from './policy/bundle/feed.ts'
 import type { Store } from './store/store.ts'
 import { listenForOperators, type MetricsListener } from './telemetry/metrics-listener.ts'
-import { logEvidence, unredacted } from './telemetry/log/log.ts'
+import { evidenceLog } from './telemetry/log/log.ts'
 import type { Traffic } from './telemetry/count/gauges.ts'
 import type { Metrics, MetricSources } from './telemetry/count/metrics.ts'
 import { timerNotes } from './telemetry/log/timer-log.ts'
@@ -171,17 +172,18 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   const nextCommitId = commitIds(random)
   const own = await readSecrets(config, parts, { store: adapters.store, random, commitId: nextCommitId })
   const channel = createChannel()
+  const confirmed = new Confirmed(() => adapters.store.now())
   // called only when all parts are open
   const asked = {
     deps: () => deps,
     traffic: () => server.traffic(),
     isReady: async () => (await health.ready()).ready,
     isStoreLost: () => watch.lost() !== undefined,
-    checkpointLagMs: () => evidence.checkpointer.lagMs(),
+    checkpointLagMs: () => confirmed.lagMs(),
     tiles: () => ({ ...evidence.tiles.readings(), unreadable: tilesWatch.trouble() }),
   }
   const metrics = assembleMetrics({ ...adapters, ...asked, log }, parts.createMetrics)
-  channel.subscribe((observation) => metrics.observe(observation))
+  subscribe(channel, { metrics, confirmed, log, tracing })
   const site = siteOfServer(config, () => server)
   const whole = storeOfWholeLog(metrics.observed(adapters.store), adapters.places)
   const deps = depsOf(config, {
@@ -192,13 +194,13 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     commitmentSecret: own.commitments,
     enqueued: (tenant) => webhooks.worker.wake(tenant),
     threadUrl: (thread) => threadUrl(site(), thread),
-    observe: (observation) => channel.publish(observation),
+    observe: channel.publish,
   })
-  const { tilesWatch, reports } = startWatches(deps, whole.tiles, { own, config, parts, ...adapters })
+  const known = { own, config, parts, confirmed, ...adapters }
+  const { tilesWatch, reports } = startWatches(deps, whole.tiles, known)
   const { watch } = reports
-  const evidence = startLog(deps, parts, { identity: own.log, watch, traffic: asked.traffic, ...adapters })
+  const evidence = startLog(deps, parts, { ...known, identity: own.log, watch, traffic: asked.traffic })
   const { chat, webhooks } = await startSending(deps, config, { parts, metrics, tracing })
-  subscribe(channel, { ...evidence, reports, tracing, log })
   const { server, health } = serverOf(config, {
     deps,
     metrics,
@@ -244,11 +246,17 @@ function startLog(
   {
     places,
     ...of
-  }: { identity: LogIdentity; watch: LossWatch; traffic: () => Traffic; places: Places | undefined },
+  }: {
+    identity: LogIdentity
+    watch: LossWatch
+    confirmed: Confirmed
+    traffic: () => Traffic
+    places: Places | undefined
+  },
 ): Pick<Gateway, 'checkpointer' | 'tiles'> {
   const isBusy = (): boolean => Object.values(of.traffic().waiting).some((calls) => calls > 0)
   const tiles = startTiles(deps, places, { ...of, isBusy, log, everyMs: tilesEveryMs })
-  const parts = { log, watch: of.watch, tiles, everyMs: checkpointEveryMs }
+  const parts = { ...of, log, tiles, everyMs: checkpointEveryMs }
   return { checkpointer: startCheckpoints(deps, of.identity, parts), tiles }
 }
 
@@ -272,21 +280,16 @@ function startJobs(
 function subscribe(
   channel: Channel,
   {
-    checkpointer,
-    reports,
-    tracing,
+    metrics,
+    confirmed,
     log,
-  }: Pick<Gateway, 'checkpointer' | 'reports' | 'tracing'> & { readonly log: Logger },
+    tracing,
+  }: { metrics: Metrics; confirmed: Confirmed; log: Logger; tracing: Tracing },
 ): void {
-  const lines = unredacted(log)
-  channel.subscribe((observation) => {
-    if (observation.kind === 'commit') reports.noted(observation)
-    if (observation.kind !== 'evidence') return
-    const { record, origin } = observation
-    checkpointer.noted(record.tenant)
-    logEvidence(lines, record, origin)
-    if (origin && tracing !== NO_TRACING) noteEvidence(origin.span, record)
-  })
+  channel.subscribe(metrics.observe)
+  channel.on('commit', confirmed.noted)
+  channel.on('evidence', evidenceLog(log))
+  if (tracing !== NO_TRACING) channel.on('evidence', noteEvidence)
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { AdminKeys } from '../gateway/core/admin-keys.ts'
 import type { Deps } from '../gateway/core/deps.ts'
 import { createAdmission, type Admission } from '../http/admission/admission.ts'
-import { senderOf } from '../http/admission/request.ts'
+import { sendersOf } from '../http/admission/request.ts'
 import type { ConnectionBounds } from '../http/wire/connections.ts'
 import type { Config } from '../settings/config.ts'
 
@@ -17,7 +17,7 @@ export function admissionOf(
 ): Admission {
   return createAdmission({
     bodyBytes: bodyLimit,
-    senderOf: (request) => senderOf(request, known),
+    senderOf: sendersOf(known),
     onOverload: ({ began, refused }) => {
       if (began) log.warn('this gateway receives more requests than it can serve: some are refused')
       else log.info({ refused }, 'requests are no longer refused')

@@ -88,21 +88,30 @@ export function orderedIds(now: () => number, random: (bytes: number) => Uint8Ar
   }
 }
 
-type Listener = (observation: Observation) => void
+type Kind = Observation['kind']
+type Heard = (observation: never) => void
+type Listener<K extends Kind = Kind> = (observation: Extract<Observation, { kind: K }>) => void
 
 /** The channel on which verbs publish their observations. The parts of the gateway subscribe as they open. */
 export interface Channel {
-  publish(observation: Observation): void
-  /** Adds a listener, which must not throw. Listeners receive each observation in the order of their subscription. */
+  readonly publish: (observation: Observation) => void
+  /** Adds a listener, which must not throw. */
   subscribe(listener: Listener): void
+  /** Adds a listener to observations of one kind, which hears them after the listeners to all. */
+  on<K extends Kind>(kind: K, listener: Listener<K>): void
 }
+
+const NOBODY: readonly Heard[] = []
 
 export function createChannel(): Channel {
   const listeners: Listener[] = []
+  const ofKind = new Map<Kind, Heard[]>()
   return {
     publish(observation) {
       for (const listener of listeners) listener(observation)
+      for (const listener of ofKind.get(observation.kind) ?? NOBODY) listener(observation as never)
     },
     subscribe: (listener) => void listeners.push(listener),
+    on: (kind, listener) => void ofKind.set(kind, [...(ofKind.get(kind) ?? NOBODY), listener]),
   }
 }

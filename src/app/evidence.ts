@@ -3,6 +3,7 @@ import type { TilesWriter } from './tiles.ts'
 import { saysTrouble } from './outage-log.ts'
 import { type Checkpointer, createCheckpointer } from '../evidence/checkpointer.ts'
 import { type LogIdentity, makeCheckpoint } from '../gateway/jobs/checkpoints.ts'
+import type { Confirmed } from '../evidence/confirmed.ts'
 import type { Deps } from '../gateway/core/deps.ts'
 import type { LossWatch } from '../gateway/jobs/loss-watch.ts'
 import { SYSTEM } from '../gateway/core/records.ts'
@@ -17,11 +18,13 @@ export function startCheckpoints(
   deps: Deps,
   identity: LogIdentity,
   {
+    confirmed,
     log,
     watch,
     tiles,
     everyMs = EVERY_MS,
   }: {
+    readonly confirmed: Confirmed
     readonly log: Logger
     readonly watch: LossWatch
     readonly tiles: Pick<TilesWriter, 'noted'>
@@ -29,6 +32,7 @@ export function startCheckpoints(
   },
 ): Checkpointer {
   return createCheckpointer({
+    confirmed,
     make: async (tenant) => {
       await watch.requireSameStore()
       const made = await makeCheckpoint(deps, identity, tenant, watch)

@@ -1,4 +1,5 @@
-import type { Observation, Deps } from '../gateway/core/deps.ts'
+import type { Confirmed } from '../evidence/confirmed.ts'
+import type { Deps } from '../gateway/core/deps.ts'
 import { StoreIndeterminate, StoreUnavailable, type Store } from '../store/store.ts'
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -22,6 +23,7 @@ export interface Reports extends WriteProbe {
 }
 
 export interface ReportParts {
+  readonly confirmed: Confirmed
   readonly identity: LogIdentity
   /** The store itself, which is closed when it has lost records. */
   readonly store: Store
@@ -44,7 +46,7 @@ const REMEDY =
  */
 export function startReports(
   deps: Deps,
-  { identity, store, tiles, refresh, log, rolloutMs, everyMs = EVERY_MS }: ReportParts,
+  { confirmed, identity, store, tiles, refresh, log, rolloutMs, everyMs = EVERY_MS }: ReportParts,
 ): Reports {
   const instance = {
     id: randomBytes(9).toString('base64url'),
@@ -57,6 +59,7 @@ export function startReports(
     {
       log: identity.name,
       instance: instance.id,
+      confirmed,
       onLost: (reason) => {
         log.error({ reason }, `the store has lost records of this gateway: ${REMEDY}`)
         void store.close()
@@ -72,13 +75,9 @@ export function startReports(
     reported = true
     await sayOdd()
   }
-  const probe = startWriteProbe({ write, everyMs, deadlineMs: deps.storeDeadlineMs })
+  const probe = startWriteProbe({ confirmed, write, everyMs, deadlineMs: deps.storeDeadlineMs })
   return {
     watch,
-    noted(observation) {
-      watch.noted(observation)
-      probe.noted(observation)
-    },
     refusal: () => watch.lost() ?? probe.refusal(),
     soon: () => probe.soon(),
     async close() {
@@ -125,8 +124,6 @@ function oddSayer(
  * seconds. Without other writes, the report of the instance serves as that write.
  */
 export interface WriteProbe {
-  /** Records the end of a verb's commit. */
-  noted(observation: Extract<Observation, { kind: 'commit' }>): void
   /** Returns a clause while the store refuses writes or has acknowledged no write for too long; otherwise undefined. */
   refusal(): string | undefined
   /** Writes soon, because the report has changed. */
@@ -135,6 +132,7 @@ export interface WriteProbe {
 }
 
 export interface ProbeOptions {
+  readonly confirmed: Confirmed
   /** Writes the report of this instance. */
   readonly write: () => Promise<void>
   readonly everyMs: number
@@ -145,10 +143,9 @@ export interface ProbeOptions {
 /** Time between two attempts while writes fail, ms. */
 const RETRY_MS = 500
 
-export function startWriteProbe({ write, everyMs, deadlineMs }: ProbeOptions): WriteProbe {
+export function startWriteProbe({ confirmed, write, everyMs, deadlineMs }: ProbeOptions): WriteProbe {
   const retryMs = Math.min(RETRY_MS, everyMs)
   const staleMs = 2 * everyMs + deadlineMs + RETRY_MS
-  let okAt = performance.now()
   let failure: string | undefined
   let timer: NodeJS.Timeout | undefined
   let underWay: Promise<void> | undefined
@@ -160,7 +157,7 @@ export function startWriteProbe({ write, everyMs, deadlineMs }: ProbeOptions): W
   const attempt = async (): Promise<void> => {
     try {
       await write()
-      okAt = performance.now()
+      confirmed.at = performance.now()
       failure = undefined
     } catch (error) {
       failure = reasonOf(error)
@@ -170,15 +167,14 @@ export function startWriteProbe({ write, everyMs, deadlineMs }: ProbeOptions): W
   }
   const probe = (): Promise<void> => (underWay ??= attempt())
   schedule(Math.ceil(everyMs / 4))
+  confirmed.onFailed = (error) => {
+    const isAway = error instanceof StoreUnavailable || error instanceof StoreIndeterminate
+    if (isAway && failure === undefined && underWay === undefined) schedule(retryMs / 5)
+  }
   return {
-    noted({ result, error }) {
-      if (result?.ok === true && result.numbers.length > 0) okAt = performance.now()
-      const isAway = error instanceof StoreUnavailable || error instanceof StoreIndeterminate
-      if (isAway && failure === undefined && underWay === undefined) schedule(retryMs / 5)
-    },
     refusal() {
       if (failure !== undefined) return `it refuses writes: ${failure}`
-      const silentMs = performance.now() - okAt
+      const silentMs = performance.now() - confirmed.at
       return silentMs <= staleMs
         ? undefined
         : `no write was acknowledged for ${Math.round(silentMs / 1_000)} s`

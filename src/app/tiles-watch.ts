@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Confirmed } from '../evidence/confirmed.ts'
 import type { Deps } from '../gateway/core/deps.ts'
 import { ASKED_MS } from '../gateway/admin/accept-loss.ts'
 import { ALL } from '../gateway/core/expiry-index.ts'
@@ -32,6 +33,7 @@ const MEANWHILE =
 
 export interface WatchParts {
   readonly own: OwnSecrets
+  readonly confirmed: Confirmed
   /** The store itself. */
   readonly store: Store
   readonly config: Pick<Config, 'policyRollout'>
@@ -42,12 +44,13 @@ export interface WatchParts {
 export function startWatches(
   deps: Deps,
   tiles: EarlierRecords,
-  { own, store, config, parts: { log, reportEveryMs: everyMs } }: WatchParts,
+  { own, store, config, confirmed, parts: { log, reportEveryMs: everyMs } }: WatchParts,
 ): { readonly reports: Reports; readonly tilesWatch: TilesWatch } {
   const tilesWatch = startTilesWatch(deps, tiles, { log, everyMs })
   const reports = startReports(deps, {
     tiles: () => ({ unreadable: tilesWatch.trouble(), loss: tilesWatch.loss() }),
     identity: own.log,
+    confirmed,
     store,
     refresh: () => own.adminKeys.refresh(),
     log,

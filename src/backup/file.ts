@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type FileHandle, mkdtemp, open, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { sync } from '../system/sync.ts'
 import type { Sink, Written } from './write.ts'
 
 /**
@@ -24,7 +25,7 @@ export async function writeFileWhole(
     await file.sync()
     await file.close()
     await rename(partial, path)
-    await syncDirectory(dirname(path))
+    await sync(dirname(path))
     return written
   } catch (error) {
     await file.close().catch(() => undefined)
@@ -96,14 +97,5 @@ class FileSink implements Sink {
   async rewind(position: number): Promise<void> {
     await this.#file.truncate(position)
     this.#position = position
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r')
-  try {
-    await directory.sync()
-  } finally {
-    await directory.close()
   }
 }

@@ -87,33 +87,28 @@ export const timeLine = (time: number): string => JSON.stringify({ time })
 export const footerLine = (totals: readonly Totals[], sha256: string): string =>
   JSON.stringify({ end: totals, sha256 })
 
+/** The members of each kind of line, in their order, with the members of the entry. The first one tells the kind. */
+const LINES = {
+  disclosures: { of: 'number', disclosures: 'text' },
+  event: { event: 'number', commit: 'commitId', body: 'body', disclosures: 'disclosures' },
+  index: { index: 'index', score: 'score', member: 'member' },
+  limit: { limit: 'limit', width: 'width', buckets: 'buckets' },
+  record: { record: 'type', id: 'id', revision: 'revision', commit: 'commitId', body: 'body' },
+} as const satisfies Record<StoredEntry['kind'], Readonly<Record<string, string>>>
+
 export function entryLine(entry: StoredEntry): string {
-  switch (entry.kind) {
-    case 'disclosures':
-      return JSON.stringify({ of: entry.number, disclosures: entry.text })
-    case 'event':
-      return JSON.stringify({
-        event: entry.number,
-        commit: entry.commitId,
-        body: entry.body,
-        disclosures: entry.disclosures,
-      })
-    case 'index':
-      return JSON.stringify({ index: entry.index, score: entry.score, member: entry.member })
-    case 'limit':
-      return JSON.stringify({ limit: entry.limit, width: entry.width, buckets: entry.buckets })
-    case 'record': {
-      const { type, id, revision, commitId, body } = entry
-      return JSON.stringify({ record: type, id, revision, commit: commitId, body })
-    }
-  }
+  const members = entry as unknown as Members
+  return JSON.stringify(
+    Object.fromEntries(Object.entries(LINES[entry.kind]).map(([name, member]) => [name, members[member]])),
+  )
 }
 
 /** Parses a line. @throws DamagedBackup */
 export function readLine(text: string): BackupLine {
   const value = parse(text)
-  if ('partition' in value) return { line: 'partition', partition: textIn(value, 'partition') }
-  if ('time' in value) return { line: 'time', time: numberIn(value, 'time') }
+  if ('partition' in value)
+    return { line: 'partition', partition: checked('name', value['partition']) as string }
+  if ('time' in value) return { line: 'time', time: checked('time', value['time']) as number }
   if ('end' in value) return { line: 'footer' }
   return { line: 'entry', entry: readEntry(value) }
 }
@@ -121,49 +116,31 @@ export function readLine(text: string): BackupLine {
 type Members = Readonly<Record<string, unknown>>
 
 function readEntry(value: Members): StoredEntry {
-  if ('of' in value)
-    return { kind: 'disclosures', number: numberIn(value, 'of'), text: textIn(value, 'disclosures') }
-  if ('event' in value) {
-    const disclosures = 'disclosures' in value ? { disclosures: textIn(value, 'disclosures') } : {}
-    return { kind: 'event', number: numberIn(value, 'event'), ...writtenIn(value), ...disclosures }
-  }
-  if ('index' in value) {
-    const score = numberIn(value, 'score')
-    return { kind: 'index', index: textIn(value, 'index'), score, member: textIn(value, 'member') }
-  }
-  if ('limit' in value) {
-    const width = numberIn(value, 'width')
-    return { kind: 'limit', limit: textIn(value, 'limit'), width, buckets: bucketsIn(value['buckets']) }
-  }
-  const type = textIn(value, 'record')
-  const revision = numberIn(value, 'revision')
-  return { kind: 'record', type, id: textIn(value, 'id'), revision, ...writtenIn(value) }
+  const [kind, names] = Object.entries(LINES).find(([, line]) => (Object.keys(line)[0] ?? '') in value) ?? []
+  if (names === undefined) throw unknownLine()
+  const isThere = ([name, member]: [string, string]): boolean => member !== 'disclosures' || name in value
+  const members = Object.entries<string>(names).filter(isThere)
+  return {
+    kind,
+    ...Object.fromEntries(members.map(([name, member]) => [member, checked(member, value[name])])),
+  } as StoredEntry
 }
 
-function writtenIn(value: Members): { commitId: string; body: string } {
-  return { commitId: textIn(value, 'commit'), body: textIn(value, 'body') }
+const NUMBERS = ['number', 'score', 'width', 'revision', 'time']
+
+/** A member of an entry, if its value is of the right type. @throws DamagedBackup */
+function checked(member: string, value: unknown): unknown {
+  const type = NUMBERS.includes(member) ? 'number' : 'string'
+  if (member === 'buckets' ? areBuckets(value) : typeof value === type) return value
+  throw unknownLine()
 }
 
-function bucketsIn(value: unknown): [number, number][] {
-  if (!Array.isArray(value)) throw unknownLine()
-  return value.map((pair: unknown): [number, number] => {
-    const [number, amount] = Array.isArray(pair) ? (pair as unknown[]) : []
-    if (typeof number !== 'number' || typeof amount !== 'number') throw unknownLine()
-    return [number, amount]
-  })
-}
-
-function textIn(value: Members, name: string): string {
-  const text = value[name]
-  if (typeof text !== 'string') throw unknownLine()
-  return text
-}
-
-function numberIn(value: Members, name: string): number {
-  const number = value[name]
-  if (typeof number !== 'number') throw unknownLine()
-  return number
-}
+const areBuckets = (value: unknown): boolean =>
+  Array.isArray(value) &&
+  value.every(
+    (pair: unknown) =>
+      Array.isArray(pair) && pair.length === 2 && pair.every((one: unknown) => typeof one === 'number'),
+  )
 
 function parse(text: string): Members {
   try {

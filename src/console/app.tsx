@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { handleKeys, helpShown } from './keyboard/keyboard.ts'
 import { countChange, countSoon, loadCounts, loadNeeded, needsVote } from './session/counts.ts'
@@ -98,93 +99,38 @@ function Current() {
         <ReviewPage
           filters={queueFilters()}
           thread={here.thread}
-          several={(props) => (
-            <Later name={PAGE} load={severalPane} show={({ SeveralPane }) => <SeveralPane {...props} />} />
-          )}
-        />
-      )
-    case 'history':
-      return (
-        <Later
-          key={here.page}
-          name={PAGE}
-          load={() => import('./history/history-page.tsx')}
-          show={({ HistoryPage }) => <HistoryPage filters={here.filters} />}
+          several={(props) => later(here, severalPane, ({ SeveralPane }) => <SeveralPane {...props} />)}
         />
       )
     case 'queue':
       return <ReviewPage filters={here.filters} />
     case 'sign-in':
       return <ReviewPage filters={{}} />
+    case 'history':
+      return later(here, historyPage, ({ HistoryPage }) => <HistoryPage filters={here.filters} />)
     case 'policies':
+      return later(here, policiesPage, ({ PoliciesPage }) => <PoliciesPage {...here} />)
     case 'playground':
+      return later(here, playgroundPage, ({ PlaygroundPage }) => <PlaygroundPage link={here.link} />)
     case 'agents':
+      return later(here, agentsPage, ({ AgentsPage }) => <AgentsPage />)
     case 'chats':
+      return later(here, chatsPage, ({ ChatsPage }) => <ChatsPage proposal={here.proposal} />)
     case 'webhooks':
-      return <Other here={here} />
+      return later(here, webhooksPage, ({ WebhooksPage }) => <WebhooksPage key={here.webhook} {...here} />)
   }
 }
 
-type OtherRoute = Extract<
-  Route,
-  { readonly page: 'policies' | 'playground' | 'agents' | 'chats' | 'webhooks' }
->
+const later = <T,>({ page }: Route, load: () => Promise<T>, show: (loaded: T) => ComponentChildren) => (
+  <Later key={page} name={page === 'playground' ? 'The playground' : 'The page'} load={load} show={show} />
+)
 
-/** A page besides the queue and its calls. */
-function Other({ here }: { readonly here: OtherRoute }) {
-  switch (here.page) {
-    case 'policies':
-      return (
-        <Later
-          key={here.page}
-          name={PAGE}
-          load={() => import('./policies/policies-page.tsx')}
-          show={({ PoliciesPage }) => <PoliciesPage file={here.file} line={here.line} />}
-        />
-      )
-    case 'playground':
-      return (
-        <Later
-          key={here.page}
-          name="The playground"
-          load={() => import('./playground/playground-page.tsx')}
-          show={({ PlaygroundPage }) => <PlaygroundPage link={here.link} />}
-        />
-      )
-    case 'agents':
-      return (
-        <Later
-          key={here.page}
-          name={PAGE}
-          load={() => import('./agents/agents-page.tsx')}
-          show={({ AgentsPage }) => <AgentsPage />}
-        />
-      )
-    case 'chats':
-      return (
-        <Later
-          key={here.page}
-          name={PAGE}
-          load={() => import('./chats/chats-page.tsx')}
-          show={({ ChatsPage }) => <ChatsPage proposal={here.proposal} />}
-        />
-      )
-    case 'webhooks':
-      return (
-        <Later
-          key={here.page}
-          name={PAGE}
-          load={() => import('./webhooks/webhooks-page.tsx')}
-          show={({ WebhooksPage }) => (
-            <WebhooksPage key={here.webhook} webhook={here.webhook} state={here.state} />
-          )}
-        />
-      )
-  }
-}
-
-const PAGE = 'The page'
-
+const historyPage = () => import('./history/history-page.tsx')
+const policiesPage = () => import('./policies/policies-page.tsx')
+const playgroundPage = () => import('./playground/playground-page.tsx')
+const agentsPage = () => import('./agents/agents-page.tsx')
+const chatsPage = () => import('./chats/chats-page.tsx')
+const webhooksPage = () => import('./webhooks/webhooks-page.tsx')
 const severalPane = () => import('./several/several-pane.tsx')
 
 function Unreachable() {

@@ -34,11 +34,13 @@ const hashOf = (salt: string, name: string, value: JsonValue): string =>
 /** SHA-256 over the sorted hashes, in base64url. Hex text is faster to sort and to join than bytes. */
 const over = (hashes: string[]): string => hash('sha256', sorted(hashes).join(''), 'base64url')
 
-/** The commitment to members with salts from the seed. */
+/** The commitment to the members that are defined, with salts from the seed. */
 export function commitmentTo(members: JsonObject, seed: string): string {
   const hashes: string[] = []
-  for (const name of Object.keys(members))
-    hashes.push(hashOf(saltOf(seed, name), name, members[name] as JsonValue))
+  for (const name of Object.keys(members)) {
+    const value = members[name]
+    if (value !== undefined) hashes.push(hashOf(saltOf(seed, name), name, value))
+  }
   return over(hashes)
 }
 

@@ -65,7 +65,6 @@ export function withoutFreeze(before: Freezes, scope: FreezeScope, now: number):
 
 /** The freeze that stops a new call now. The widest scope takes precedence. */
 export function freezeOf({ freezes }: Freezes, call: Freezable): Freeze | undefined {
-  if (freezes.length === 0) return undefined
   return widest(freezes.filter((one) => one.lifted_at === undefined && covers(one, call)))
 }
 

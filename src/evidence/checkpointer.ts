@@ -1,17 +1,16 @@
+import type { Confirmed } from './confirmed.ts'
+
 /**
  * Signs new evidence (docs/evidence.md) every second while records arrive, and immediately after a thousand records.
  * Also checks all tenants at intervals, for records that another instance wrote before it crashed.
  */
 export interface Checkpointer {
-  /** Called when a record of the tenant has become durable. */
-  noted(tenant: string): void
-  /** Age of the oldest record without a checkpoint, ms; 0 without such records. */
-  lagMs(): number
   /** Signs the remaining records, and stops. */
   close(): Promise<void>
 }
 
 export interface CheckpointerOptions {
+  readonly confirmed: Confirmed
   /** Signs the tenant's new evidence. `more` is true when one checkpoint could not cover all new evidence. */
   readonly make: (tenant: string) => Promise<{ readonly more: boolean }>
   /** All tenants that may have evidence. */
@@ -21,17 +20,11 @@ export interface CheckpointerOptions {
   readonly onError: (error: unknown) => void
 }
 
-const AT_ONCE_RECORDS = 1_000
 /** The number of rounds between two checks of all tenants. */
 const LOOK_AT_ALL_EVERY = 60
 
-interface Unsigned {
-  readonly since: number
-  readonly records: number
-}
-
 export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
-  const unsigned = new UnsignedRecords(options.now)
+  const { confirmed } = options
   let rounds = 0
   let closed = false
   let timer: NodeJS.Timeout | undefined
@@ -42,14 +35,14 @@ export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
    * checkpoint could not cover all records.
    */
   async function sign(tenant: string): Promise<boolean> {
-    const taken = unsigned.take(tenant)
+    const taken = confirmed.take(tenant)
     try {
       const { more } = await options.make(tenant)
-      if (more) unsigned.giveBack(tenant, { since: taken?.since ?? options.now(), records: 0 })
+      if (more) confirmed.giveBack(tenant, { since: taken?.since ?? options.now(), records: 0 })
       return more
     } catch (error) {
       // records of another instance or an earlier run may also be unsigned; only a checkpoint excludes this
-      unsigned.giveBack(tenant, taken ?? { since: options.now(), records: 0 })
+      confirmed.giveBack(tenant, taken ?? { since: options.now(), records: 0 })
       options.onError(error)
       return false
     }
@@ -62,7 +55,7 @@ export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
     } catch (error) {
       options.onError(error)
     }
-    let left = unsigned.tenants()
+    let left = confirmed.unsigned()
     while (left.length > 0 && !closed) left = await inTurn(left, sign)
   }
 
@@ -75,56 +68,17 @@ export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
     })
   }
   run()
+  confirmed.onMany = run
 
   return {
-    noted(tenant) {
-      if (unsigned.add(tenant) === AT_ONCE_RECORDS && !closed) run()
-    },
-    lagMs: () => unsigned.lagMs(),
     async close() {
       closed = true
+      confirmed.onMany = () => undefined
       clearTimeout(timer)
       await running
-      let left = unsigned.tenants()
+      let left = confirmed.unsigned()
       while (left.length > 0) left = await inTurn(left, sign)
     },
-  }
-}
-
-/** The unsigned records of each tenant, and the age of the oldest. */
-class UnsignedRecords {
-  readonly #now: () => number
-  readonly #of = new Map<string, Unsigned>()
-
-  constructor(now: () => number) {
-    this.#now = now
-  }
-
-  /** Returns the number of unsigned records. */
-  add(tenant: string): number {
-    const { since, records } = this.#of.get(tenant) ?? { since: this.#now(), records: 0 }
-    this.#of.set(tenant, { since, records: records + 1 })
-    return records + 1
-  }
-
-  take(tenant: string): Unsigned | undefined {
-    const taken = this.#of.get(tenant)
-    this.#of.delete(tenant)
-    return taken
-  }
-
-  giveBack(tenant: string, { since, records }: Unsigned): void {
-    this.#of.set(tenant, { since, records: records + (this.#of.get(tenant)?.records ?? 0) })
-  }
-
-  /** Uses a separate list, because failed tenants are added again. */
-  tenants(): string[] {
-    return Array.from(this.#of.keys())
-  }
-
-  lagMs(): number {
-    const oldest = Math.min(...[...this.#of.values()].map(({ since }) => since))
-    return this.#of.size === 0 ? 0 : Math.max(0, this.#now() - oldest)
   }
 }
 

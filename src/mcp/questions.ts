@@ -5,7 +5,7 @@ import type { ServerAnswer } from './server-message.ts'
 
 /** The proxy's own requests to the server. */
 export interface Questions {
-  /** Sends a request. Rejects when `deadline` aborts, and when the server answers with an error or ends. */
+  /** Sends a request. Rejects when `deadline` aborts, and when the server answers with an error (the cause is its reason) or ends. */
   ask(method: string, params: JsonObject, deadline: AbortSignal): Promise<JsonObject>
   /** Returns true for an answer to the proxy, even a late one. The client must not see such an answer. */
   answered(answer: ServerAnswer): boolean
@@ -35,8 +35,8 @@ export function createQuestions(send: (message: JsonObject) => void): Questions 
         open.set(id, settle)
         send({ jsonrpc: '2.0', id, method, params })
       }),
-    answered: ({ id, result }) => {
-      open.get(id)?.(result ?? new Error('the server answered with an error'))
+    answered: ({ id, result, why }) => {
+      open.get(id)?.(result ?? new Error('the server answered with an error', { cause: why }))
       return typeof id === 'string' && id.startsWith(prefix)
     },
     end: (why) => {

@@ -16,11 +16,8 @@ export interface ServerAnswer {
   readonly failed: boolean
   /** Undefined for an error. */
   readonly result: JsonObject | undefined
-}
-
-/** The server reports that its list of tools changed. */
-export interface ServerOutdated {
-  readonly kind: 'outdated'
+  /** The server's reason for an error. */
+  readonly why?: string
 }
 
 /** The server reports a change of its prompts or resources, or asks the client's model. */
@@ -37,11 +34,6 @@ export interface ServerProgress {
   readonly progress: number
 }
 
-/** Any other request or notification. */
-export interface ServerOther {
-  readonly kind: 'other'
-}
-
 /** A line that the client could read differently than the proxy. */
 export interface ServerUnreadable {
   readonly kind: 'unreadable'
@@ -53,9 +45,9 @@ export interface ServerUnreadable {
 export type FromServer =
   | ServerAnswer
   | ServerProgress
-  | ServerOutdated
   | ServerUnpinned
-  | ServerOther
+  /** `outdated`: the list of tools changed. `other`: any other request or notification. */
+  | { readonly kind: 'outdated' | 'other' }
   | ServerUnreadable
 
 const LIST_CHANGED = 'notifications/tools/list_changed'
@@ -82,7 +74,15 @@ export function readServer(line: Uint8Array): FromServer {
 function answerIn(message: JsonObject, id: Id, line: Uint8Array): ServerAnswer {
   const result = isObject(message['result']) ? message['result'] : undefined
   const failed = 'error' in message || result?.['isError'] === true
-  return { kind: 'answer', id, line, failed, result }
+  const { message: why } = objectIn(message['error'])
+  return {
+    kind: 'answer',
+    id,
+    line,
+    failed,
+    result,
+    why: typeof why === 'string' ? why : 'it gave no reason',
+  }
 }
 
 function whyUnreadable(line: Uint8Array, message: JsonValue | undefined): string | undefined {

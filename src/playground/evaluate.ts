@@ -1,18 +1,11 @@
 import { parse } from 'yaml'
-import type { ExplanationView } from '../contract/admin.ts'
+import type { ExplainRequest, ExplanationView } from '../contract/admin.ts'
 import { isObject } from '../contract/json.ts'
 import { parseRequest } from '../contract/strict-json.ts'
 import { prepareBundle } from '../policy/bundle/load.ts'
-import type { CompiledSnapshot } from '../policy/evaluate/compile.ts'
-import {
-  callOfRequest,
-  type ExplainRequest,
-  strangersIn,
-  usedOf,
-} from '../policy/evaluate/explain-request.ts'
-import { explainOutcome, printExplanation } from '../policy/evaluate/explain.ts'
+import { explainRequest } from '../policy/evaluate/explain-request.ts'
+import { printExplanation } from '../policy/evaluate/explain.ts'
 import type { Explanation } from '../policy/evaluate/explanation.ts'
-import { callUnder } from '../policy/evaluate/limits.ts'
 import type { BundleFile, Decision, Evaluated } from './messages.ts'
 
 /**
@@ -32,7 +25,10 @@ export async function evaluate(
   const found = { diagnostics, ...(tests && { tests }) }
   if (!prepared.ok) return { ...found, problem: 'the bundle does not load' }
   try {
-    const explanation = await explain(prepared.snapshot, requestOf(request), now)
+    const explanation = await explainRequest(prepared.snapshot, requestOf(request), {
+      now,
+      refusal: (message) => new TypeError(message),
+    })
     return { ...found, decision: decisionOf(explanation) }
   } catch (error) {
     return { ...found, problem: (error as Error).message }
@@ -66,24 +62,4 @@ function requestOf(text: string): ExplainRequest {
   if (typeof tool_name !== 'string') throw new TypeError('`tool_name` is missing: it names the tool')
   if (!isObject(payload)) throw new TypeError('`payload` must be a JSON object')
   return value as unknown as ExplainRequest
-}
-
-async function explain(
-  snapshot: CompiledSnapshot,
-  request: ExplainRequest,
-  now: number,
-): Promise<Explanation> {
-  const call = callOfRequest(request, now)
-  if (call === undefined) throw new TypeError('`time` must be a date and time in RFC 3339 format')
-  if (request.agent !== undefined && !snapshot.mayUse(snapshot.agentOf(call.tenant, call.agent), call.tool))
-    return explainOutcome(snapshot.revision, await snapshot.decide(call), {})
-  const [error] = snapshot.checkPayload(call.tool, call.payload)
-  if (error !== undefined)
-    throw new TypeError(
-      `the payload does not fit the contract: ${error.pointer || 'payload'} ${error.message}`,
-    )
-  const [stranger] = strangersIn(request, snapshot)
-  if (stranger !== undefined)
-    throw new TypeError(`\`used\` names \`${stranger}\`, which is not a limit of the tool`)
-  return snapshot.explain(callUnder(call, await snapshot.judge(call), usedOf(request)))
 }

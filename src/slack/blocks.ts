@@ -133,7 +133,7 @@ const rich = (lines: readonly (readonly ChatRun[])[]): Block => ({
   })),
 })
 
-/** A text that was cut within a character ends with U+FFFD: not every reader of JSON takes half of one. */
+/** Text that was cut within a character ends with U+FFFD: not every reader of JSON takes half of one. */
 const elementOf = ({ text, code, strong }: ChatRun): Block => ({
   type: 'text',
   text: text.toWellFormed(),

@@ -11,16 +11,6 @@ import type {
 } from './archive.ts'
 import { STORE_LIMITS } from './store.ts'
 
-/*
- * Checks stored data against the laws of store.ts. It reads the stream of one partition in constant memory. `check`
- * reports each fault. `export` and `restore` refuse such data, because a store would not accept it again.
- */
-export interface LawCheck {
-  take(entry: DumpEntry): Fault[]
-  /** Reports faults that can be found only at the end of the stream. */
-  end(): Fault[]
-}
-
 /**
  * Maximum number of buckets in a window: 24, a partial bucket, and a few spare buckets. After a limit's window becomes
  * shorter, a bucket of the longer window may lie in the future (src/domain/limit-window.ts).
@@ -30,7 +20,13 @@ const WIDEST_BUCKET_MS = Math.ceil(STORE_LIMITS.windowMs / 24)
 
 const RANKS = { head: 0, fault: 0, disclosures: 1, event: 2, index: 3, limit: 4, record: 5 } as const
 
-export function createLawCheck(): LawCheck {
+/**
+ * Checks stored data against the laws of store.ts. It reads the stream of one partition in constant memory. `check`
+ * reports each fault. `export` and `restore` refuse such data, because a store would not accept it again.
+ */
+export type LawCheck = ReturnType<typeof createLawCheck>
+
+export function createLawCheck() {
   let head: HeadEntry | undefined
   /** The numbers of the first event and of the next. The head of a backup follows its events. */
   let first: number | undefined
@@ -67,7 +63,7 @@ export function createLawCheck(): LawCheck {
   }
 
   return {
-    take(entry) {
+    take(entry: DumpEntry): Fault[] {
       switch (entry.kind) {
         case 'head':
           head = entry
@@ -86,7 +82,8 @@ export function createLawCheck(): LawCheck {
           return [...order(entry), ...recordProblems(entry)]
       }
     },
-    end() {
+    /** Reports faults that can be found only at the end of the stream. */
+    end(): Fault[] {
       return head === undefined ? [] : ends(head)
     },
   }

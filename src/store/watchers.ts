@@ -1,14 +1,7 @@
 import type { RecordName } from './store.ts'
 
 /** Waits for the next commit of a partition, or of one record in it (S11). */
-export interface Watchers {
-  wait(partition: string, signal: AbortSignal, record?: RecordName): Promise<void>
-  /** Wakes the waiters of the partition and, with `record`, the waiters of that record. */
-  wake(partition: string, record?: RecordName): void
-  wakeAll(): void
-}
-
-export function createWatchers(): Watchers {
+export function createWatchers() {
   const waiting = new Map<string, Set<() => void>>()
   const wakeTopic = (topic: string): void => {
     const waiters = waiting.get(topic)
@@ -17,13 +10,14 @@ export function createWatchers(): Watchers {
     for (const resume of waiters) resume()
   }
   return {
-    wake: (partition, record) => {
+    /** Wakes the waiters of the partition and, with `record`, the waiters of that record. */
+    wake: (partition: string, record?: RecordName): void => {
       if (waiting.size > 0) wakeTopic(topicOf(partition, record))
     },
-    wakeAll() {
+    wakeAll(): void {
       for (const topic of waiting.keys()) wakeTopic(topic)
     },
-    wait(partition, signal, record) {
+    wait(partition: string, signal: AbortSignal, record?: RecordName): Promise<void> {
       if (signal.aborted) return Promise.resolve()
       const topic = topicOf(partition, record)
       return new Promise((resolve) => {

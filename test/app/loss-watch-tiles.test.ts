@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Confirmed } from '../../src/evidence/confirmed.ts'
 import { createLossWatch } from '../../src/gateway/jobs/loss-watch.ts'
 import { WIDTH } from '../../src/tiles/layout.ts'
 import { HOUR } from '../gateway-fixture.ts'
@@ -18,10 +19,12 @@ describe('the watch for losses', () => {
     const { store } = await lab.on()
     const writes = [{ op: 'put', type: 'secret', id: 'log', body: JSON.stringify({ value: 'lab' }) } as const]
     await store.commit('_system', commitOf(store, { writes }))
-    const watch = createLossWatch({ store }, { log: 'lab', instance: 'one', onLost: () => undefined })
+    const confirmed = new Confirmed(() => lab.now)
+    const of = { log: 'lab', instance: 'one', confirmed, onLost: () => undefined }
+    const watch = createLossWatch({ store }, of)
     const own = commitOf(store, { events: [JSON.stringify({ at: new Date(lab.now).toISOString() })] })
     const result = await store.commit(TENANT, own)
-    watch.noted({ kind: 'commit', tenant: TENANT, commitId: own.commitId, result } as never)
+    confirmed.noted({ tenant: TENANT, commitId: own.commitId, result })
     // another instance writes the next records
     await lab.add(WIDTH)
     await lab.publish()

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startWriteProbe, type WriteProbe } from '../../src/app/reports.ts'
+import { Confirmed } from '../../src/evidence/confirmed.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 
 /** Whether the store takes writes, as /readyz tells it. */
@@ -7,6 +8,7 @@ import { StoreUnavailable } from '../../src/store/store.ts'
 let refusal: Error | 'silence' | undefined
 let writes = 0
 let probe: WriteProbe
+let confirmed: Confirmed
 
 const write = (): Promise<void> => {
   writes += 1
@@ -20,7 +22,8 @@ beforeEach(() => {
   vi.useFakeTimers()
   refusal = undefined
   writes = 0
-  probe = startWriteProbe({ write, everyMs: 2_000, deadlineMs: 1_000 })
+  confirmed = new Confirmed(Date.now)
+  probe = startWriteProbe({ confirmed, write, everyMs: 2_000, deadlineMs: 1_000 })
 })
 afterEach(() => {
   vi.useRealTimers()
@@ -53,13 +56,7 @@ describe('the write probe', () => {
   it('writes at once when a commit fails', async () => {
     await vi.advanceTimersByTimeAsync(600)
     refusal = away('OOM')
-    probe.noted({
-      kind: 'commit',
-      tenant: 't',
-      commitId: 'c',
-      seconds: 0,
-      error: new StoreUnavailable('redis: OOM'),
-    })
+    confirmed.noted({ tenant: 't', commitId: 'c', error: new StoreUnavailable('redis: OOM') })
     await vi.advanceTimersByTimeAsync(100)
     expect(probe.refusal()).toContain('OOM')
   })
@@ -70,15 +67,9 @@ describe('the write probe', () => {
     await vi.advanceTimersByTimeAsync(8_000)
     expect(probe.refusal()).toMatch(/^no write was acknowledged for \d+ s$/)
     const result = { ok: true, numbers: [] } as const
-    probe.noted({ kind: 'commit', tenant: 't', commitId: 'c', seconds: 0, result })
+    confirmed.noted({ tenant: 't', commitId: 'c', result })
     expect(probe.refusal()).toBeDefined()
-    probe.noted({
-      kind: 'commit',
-      tenant: 't',
-      commitId: 'c',
-      seconds: 0,
-      result: { ok: true, numbers: [1] },
-    })
+    confirmed.noted({ tenant: 't', commitId: 'c', result: { ok: true, numbers: [1] } })
     expect(probe.refusal()).toBeUndefined()
   })
 

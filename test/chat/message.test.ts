@@ -54,6 +54,22 @@ describe('a message', () => {
     expect(drawn.places).toEqual(['payload.a', 'payload.b', 'payload.to', 'payload.to[0]', 'payload.z'])
   })
 
+  it('names no place of a value that it hides or cuts, or that a rule read otherwise', () => {
+    const payload = { a: 1, long: 'x'.repeat(400), key: '#1', at: 'b@c.example', n: { '1': [2] } }
+    const because = [
+      { field: 'payload.a', value: 1 },
+      { field: 'payload.long', value: `${'x'.repeat(199)}…` },
+      { field: 'payload.key', hidden: true as const },
+      { field: 'payload.at', value: 'c.example' },
+      { field: 'payload.gone', state: 'missing' as const },
+      { field: 'payload.n["1"]', value: '[2]' },
+      { field: 'payload.n["1"][0]', value: 2 },
+    ]
+    const { message, places } = drawMessage(told({ payload, because, hidden: 1 }))
+    expect(message.fields).toHaveLength(7)
+    expect(places).toEqual(['payload.a', 'payload.gone', 'payload.n["1"][0]'])
+  })
+
   it('fits Slack, and shows no character that hides, whatever the call holds', () => {
     const hostile = [
       '`code` *bold* <!channel> <@U1> <https://evil.example|https://bank.example> :x: &lt;!here&gt;',

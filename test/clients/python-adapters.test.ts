@@ -6,7 +6,6 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { startRedis } from '../redis/server.ts'
 import { IS_LONG } from '../runs.ts'
 import {
-  BYTE_CODE,
   type Environment,
   lastOf,
   mypyCache,
@@ -68,7 +67,6 @@ async function suite(name: string, environment: Environment, redis = ''): Promis
     COUNTERSIGN_ADAPTER_RESULTS: results,
     COUNTERSIGN_TEST_GATEWAY: ROOT,
     COUNTERSIGN_TEST_STORE: redis,
-    ...BYTE_CODE,
   }
   const ran = await run(
     environment.python,

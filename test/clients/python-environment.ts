@@ -1,6 +1,15 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,14 +18,14 @@ import { IS_LONG, IS_SOAK } from '../runs.ts'
 
 /**
  * Interpreters, virtual environments and the wheel, for the tests of clients/python. An environment has the newest
- * packages of the day on which it was made, and stays for later runs, where npm does not delete it. The long soak makes
- * it anew.
+ * packages of the day on which it was made. It stays for later runs of every checkout, with its byte code, where npm
+ * does not delete it. A small environment on top has the wheel of one checkout. The long soak makes all anew.
  */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 export const PACKAGE = join(ROOT, 'clients/python')
 const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'countersign-tests/python')
-/** Byte code beside no source: the next process reads it, and the tree stays clean. */
-export const BYTE_CODE = { PYTHONPYCACHEPREFIX: join(CACHE, 'byte-code') }
+/** Byte code beside no source: the next process reads it, and the tree stays clean. A framework compiles for seconds. */
+export const BYTE_CODE = { PYTHONPYCACHEPREFIX: join(CACHE, 'byte-code'), PYTHONDONTWRITEBYTECODE: '' }
 
 /** The package says 3.10 or newer (clients/python/pyproject.toml). */
 const OLDEST_MINOR = 10
@@ -67,7 +76,7 @@ export async function run(
     cwd,
     timeout: PATIENCE_MS,
     maxBuffer: 64 * 1024 * 1024,
-    env: { ...process.env, ...env },
+    env: { ...process.env, ...BYTE_CODE, ...env },
   }
   try {
     const { stdout, stderr } = await promisify(execFile)(program, args, options)
@@ -156,7 +165,7 @@ export async function openWorkshop(): Promise<Workshop | string> {
     wheel: join(directory, 'dist', wheel),
     dispose,
     environment: (name, interpreter, packages) =>
-      environmentOf(placeOf(name, { interpreter, packages }), { interpreter, packages }),
+      environmentOf(IS_LONG ? directory : CACHE, name, { interpreter, packages }),
     interpreter: async (minor) => known.find((one) => one.minor === minor) ?? byUv(minor),
   }
 }
@@ -167,15 +176,19 @@ async function ensureTools(newest: Interpreter, directory: string): Promise<stri
   const own = join(directory, 'tools')
   const failed =
     (await fault(newest.path, ['-m', 'venv', own])) ??
-    (await fault(environmentAt(own).python, ['-m', 'pip', 'install', '--quiet', 'uv']))
-  if (failed !== undefined) return failed
+    (await fault(environmentAt(own).python, ['-m', 'pip', 'install', '--quiet', '--no-compile', 'uv']))
+  if (failed === undefined) move(own, TOOLS_PLACE)
+  return failed
+}
+
+/** Puts a whole directory into its place. Another run that was first stays. */
+function move(own: string, place: string): void {
   try {
-    renameSync(own, TOOLS_PLACE)
+    renameSync(own, place)
   } catch (error) {
-    // the other file was first
-    if (!existsSync(TOOLS.bin('uv'))) throw error
+    if (!existsSync(place)) throw error
+    rmSync(own, { recursive: true, force: true })
   }
-  return undefined
 }
 
 /** Why a program failed, in a few lines. */
@@ -204,34 +217,63 @@ interface Wanted {
 
 const isBuilt = (name: string): boolean => /\.(whl|tar\.gz)$/.test(name)
 
-/** Names that two runs of one checkout share, and no other run: a run installs the wheel of its own checkout. */
-function placeOf(name: string, { interpreter, packages }: Wanted): string {
-  const lock = [ROOT, interpreter.path, ...packages.filter((one) => !isBuilt(one))]
-  return join(CACHE, `${name}-3.${interpreter.minor}-${digestOf(lock)}`)
+const digestOf = (parts: readonly (string | Buffer)[]): string => {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part).update('\n')
+  return hash.digest('hex').slice(0, 12)
 }
 
-const digestOf = (parts: readonly string[]): string =>
-  createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 12)
+/** Packages without what was built, in an environment for all checkouts; what was built, in one above it. */
+async function environmentOf(folder: string, name: string, wanted: Wanted): Promise<Environment> {
+  const { interpreter, packages } = wanted
+  const [built, others] = [packages.filter(isBuilt), packages.filter((one) => !isBuilt(one))]
+  const dependencies =
+    /\ndependencies = .*/.exec(readFileSync(join(PACKAGE, 'pyproject.toml'), 'utf8'))?.[0] ?? ''
+  const minor = `3.${interpreter.minor}`
+  const base = join(folder, `${name}-${minor}-${digestOf([interpreter.path, dependencies, ...others])}`)
+  await made(base, interpreter, (python) => [
+    ['install', '--python', python, '--upgrade', ...packages],
+    ['uninstall', '--python', python, 'countersign-sdk'],
+  ])
+  const place = join(
+    folder,
+    `built-${name}-${minor}-${digestOf([base, ...built.map((path) => readFileSync(path))])}`,
+  )
+  const packagesOf = (directory: string): string => join(directory, `lib/python${minor}/site-packages`)
+  await made(
+    place,
+    interpreter,
+    (python) => [['install', '--python', python, '--no-deps', ...built]],
+    (own) =>
+      writeFileSync(
+        join(packagesOf(own), 'base.pth'),
+        `import site; site.addsitedir(${JSON.stringify(packagesOf(base))})\n`,
+      ),
+  )
+  return { python: environmentAt(place).python, bin: environmentAt(base).bin }
+}
 
-async function environmentOf(directory: string, { interpreter, packages }: Wanted): Promise<Environment> {
-  const made = environmentAt(directory)
-  const uv = TOOLS.bin('uv')
-  const install = ['pip', 'install', '--quiet', '--python', made.python]
-  const isWhole = join(directory, 'is-whole')
-  if (existsSync(isWhole) && !IS_LONG) {
-    const wheels = packages.filter(isBuilt)
-    const again = await run(uv, [...install, '--no-deps', '--reinstall', ...wheels])
-    if (again.code === 0) return made
+/** Makes an environment in a place of its own first, because another run may make the same one. */
+async function made(
+  place: string,
+  interpreter: Interpreter,
+  steps: (python: string) => readonly (readonly string[])[],
+  end: (own: string) => void = () => undefined,
+): Promise<void> {
+  if (existsSync(place)) return
+  const own = `${place}.${process.pid}`
+  const commands = [
+    ['venv', '--quiet', '--clear', '--relocatable', '--python', interpreter.path, own],
+    ...steps(environmentAt(own).python).map((args) => ['pip', '--quiet', ...args]),
+  ]
+  for (const args of commands) {
+    const failed = await fault(TOOLS.bin('uv'), args)
+    if (failed === undefined) continue
+    rmSync(own, { recursive: true, force: true })
+    throw new Error(failed)
   }
-  for (const args of [
-    ['venv', '--quiet', '--clear', '--python', interpreter.path, directory],
-    [...install, '--exact', '--upgrade', ...packages],
-  ]) {
-    const { code, out } = await run(uv, args)
-    if (code !== 0) throw new Error(`\`uv ${args.join(' ')}\` failed:\n${out}`)
-  }
-  writeFileSync(isWhole, '')
-  return made
+  end(own)
+  move(own, place)
 }
 
 /** The last lines of a long output, for a message. */

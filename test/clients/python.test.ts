@@ -46,7 +46,7 @@ const BESIDE = [
   'mypy',
   'pyright',
 ]
-const GATEWAY = { ...BYTE_CODE, COUNTERSIGN_TEST_GATEWAY: ROOT }
+const GATEWAY = { COUNTERSIGN_TEST_GATEWAY: ROOT }
 /** Tests that need only pytest beside the package. */
 const CORE = ['tests/test_values.py', 'tests/test_guard.py']
 const SHOP = `
@@ -232,6 +232,7 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
     const seed = IS_LONG ? Date.now() % 2 ** 31 : 8785
     const child = spawn(environment.python, ['hashes.py', '50000', String(seed)], {
       cwd: join(PACKAGE, 'tests'),
+      env: { ...process.env, ...BYTE_CODE },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     let count = 0

@@ -6,6 +6,7 @@ import { LIMITS } from '../../src/contract/limits.ts'
 import { canonicalJson, digestOf } from '../../src/domain/digest.ts'
 import { parseRequest, parseStrictJson } from '../../src/contract/strict-json.ts'
 import { runs } from '../runs.ts'
+import { textsOf } from '../texts.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
@@ -21,34 +22,7 @@ function strict(text: string): { value: JsonValue } | undefined {
 }
 
 /** Replaces, removes, doubles or inserts one piece of the text. */
-const PIECES = [
-  '"',
-  '\\',
-  '{',
-  '}',
-  '[',
-  ']',
-  ',',
-  ':',
-  '-',
-  '.',
-  'e',
-  '0',
-  '9',
-  '1e999',
-  '\\u0061',
-  '\\ud800',
-  '"a":1',
-  '"__proto__":1',
-  'null',
-  ' ',
-  '\u0000',
-  '\ufeff',
-  '\u2028',
-  '9007199254740993',
-  '0.1',
-  '-0',
-]
+const PIECES = textsOf('fragments', 'of JSON')
 const mutation = fc.record({
   at: fc.nat(),
   length: fc.nat({ max: 3 }),

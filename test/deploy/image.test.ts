@@ -98,6 +98,12 @@ beforeAll(async () => {
     mkdirSync(join(roots.context, dirname(path)), { recursive: true })
     cpSync(at(path), join(roots.context, path))
   }
+  // the compiler starts from what it has made of the same sources here, and bundles are made anew
+  for (const folder of ['dist', 'packages/sdk/dist'])
+    cpSync(at(folder), join(roots.build, 'src', folder), {
+      recursive: true,
+      filter: (path) => ![at('dist/bin'), at('dist/console')].includes(path),
+    })
   perform(build.instructions, { ...roots, own: roots.build })
   perform(runtime.instructions, { ...roots, own: roots.runtime })
   data = join(place, 'data')

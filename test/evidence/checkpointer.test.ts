@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createCheckpointer, type Checkpointer } from '../../src/evidence/checkpointer.ts'
+import { Confirmed } from '../../src/evidence/confirmed.ts'
 
 /** When checkpoints are signed; time is the test's. */
 
@@ -7,7 +8,12 @@ let now = 0
 let signed: string[] = []
 let fails: string | undefined
 let errors = 0
+let confirmed: Confirmed
 let checkpointer: Checkpointer
+let last = 0
+
+const noted = (tenant: string): void =>
+  confirmed.noted({ tenant, commitId: 'c', result: { ok: true, numbers: [++last] } })
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -15,7 +21,9 @@ beforeEach(() => {
   signed = []
   fails = undefined
   errors = 0
+  confirmed = new Confirmed(() => now)
   checkpointer = createCheckpointer({
+    confirmed,
     make: (tenant) => {
       if (tenant === fails) return Promise.reject(new Error('away'))
       signed.push(tenant)
@@ -43,8 +51,8 @@ describe('the checkpointer', () => {
   it('checks all tenants at the start and once a minute, and tenants with new records every second', async () => {
     await pass(0)
     expect(signed.splice(0)).toEqual(['_system', 'quiet'])
-    checkpointer.noted('acme')
-    checkpointer.noted('acme')
+    noted('acme')
+    noted('acme')
     await pass(999)
     expect(signed).toEqual([])
     await pass(1)
@@ -58,10 +66,10 @@ describe('the checkpointer', () => {
   it('signs at once when a thousand records wait', async () => {
     await pass(0)
     signed.splice(0)
-    for (let i = 0; i < 999; i++) checkpointer.noted('acme')
+    for (let i = 0; i < 999; i++) noted('acme')
     await pass(0)
     expect(signed).toEqual([])
-    checkpointer.noted('acme')
+    noted('acme')
     await pass(0)
     expect(signed.splice(0)).toEqual(['acme'])
     await pass(999)
@@ -71,16 +79,16 @@ describe('the checkpointer', () => {
   it('retries a failed tenant, reports it, serves the others, and measures its delay', async () => {
     await pass(0)
     fails = 'acme'
-    checkpointer.noted('acme')
-    checkpointer.noted('globex')
+    noted('acme')
+    noted('globex')
     signed.splice(0)
     await pass(3_000)
     expect(signed).toEqual(['globex'])
-    expect([errors, checkpointer.lagMs()]).toEqual([3, 3_000])
+    expect([errors, confirmed.lagMs()]).toEqual([3, 3_000])
     fails = undefined
     await pass(1_000)
     expect(signed).toEqual(['globex', 'acme'])
-    expect(checkpointer.lagMs()).toBe(0)
+    expect(confirmed.lagMs()).toBe(0)
   })
 
   it('measures the delay of a tenant for which this instance wrote nothing, and retries each second', async () => {
@@ -88,27 +96,27 @@ describe('the checkpointer', () => {
     await pass(0)
     await pass(60_000)
     await pass(3_000)
-    expect(checkpointer.lagMs()).toBe(3_000)
+    expect(confirmed.lagMs()).toBe(3_000)
     fails = undefined
     signed.splice(0)
     await pass(1_000)
     expect(signed).toContain('quiet')
-    expect(checkpointer.lagMs()).toBe(0)
+    expect(confirmed.lagMs()).toBe(0)
   })
 
   it('signs a large log in several checkpoints without waiting for the next round', async () => {
     await pass(0)
     signed.splice(0)
-    checkpointer.noted('large')
+    noted('large')
     await pass(1_000)
     expect(signed).toEqual(['large', 'large', 'large'])
-    expect(checkpointer.lagMs()).toBe(0)
+    expect(confirmed.lagMs()).toBe(0)
   })
 
   it('signs the remaining records when it ends', async () => {
     await pass(0)
     signed.splice(0)
-    checkpointer.noted('acme')
+    noted('acme')
     await checkpointer.close()
     expect(signed).toEqual(['acme'])
     await pass(5_000)

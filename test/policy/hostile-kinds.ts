@@ -1,28 +1,12 @@
 import { hostileTo, type Hostile } from './hostile-payloads.ts'
+import { textsOf } from '../texts.ts'
 
 /**
  * Kinds of attack beside those of hostile-payloads.ts. They use names that a program gives to its secrets, and files
  * that another program runs or obeys.
  */
 const reads = (...paths: readonly string[]) => paths.map((path) => ({ argv: ['cat', path] }))
-const SECRET_FILES = [
-  'rootkey.csv',
-  'accessKeys.csv',
-  'apikey.txt',
-  'deploy/sshkey',
-  'signingkey.bin',
-  'auth.json',
-  'config/database.yml',
-  'wp-config.php',
-  'wireguard/wg0.conf',
-  'cookies.sqlite',
-  'Cookies.txt',
-  'my.cnf',
-  'jwt.txt',
-  'server.pkcs12',
-  'rclone.conf',
-  'oauth2.json',
-]
+const SECRET_FILES = textsOf('payload-texts', 'secret files')
 
 const queries = (...texts: readonly string[]) => texts.map((query) => ({ database: 'analytics', query }))
 const SQL = queries(
@@ -54,26 +38,7 @@ const SQL = queries(
   'select * from users@prod_link',
 )
 
-const HOSTS = [
-  'https://evil.example\uff0f.acme.com/',
-  'https://evil.example%2f.acme.com/',
-  'https://evil.example\u2100.acme.com/',
-  'https://evil.example?.acme.com/',
-  'https://evil.example#.acme.com/',
-  'https://evil.example;.acme.com/',
-  'https://evil.example&.acme.com/',
-  "https://evil.example'.acme.com/",
-  'https://evil.example\u0000.acme.com/',
-  'https://nodejs.org:@evil.example/',
-  'https://nodejs.org\uff1a443@evil.example/',
-  'https://nodejs.org:443:443/',
-  'https://nodejs.org:99999/',
-  'https://xn--nodejs-xyz.org/',
-  'https://[::1].acme.com/',
-  'https://*.acme.com/',
-  'https://.acme.com/',
-  'https://a..acme.com/',
-].map((url) => ({ url }))
+const HOSTS = textsOf('payload-texts', 'hosts').map((url) => ({ url }))
 
 const BOXES = [
   'x=40evil.example@acme.com@',
@@ -116,26 +81,7 @@ const SECRETS = [
   `Authorization: Bearer ${'a1B2'.repeat(10)}`,
 ].map((content) => ({ path: '/workspace/notes/a.md', content }))
 
-const RUN_BY_OTHERS = [
-  'package.json',
-  'GNUmakefile',
-  'Rakefile',
-  'Justfile',
-  'Dockerfile.prod',
-  'docker-compose.yml',
-  'azure-pipelines.yml',
-  'bitbucket-pipelines.yml',
-  'cloudbuild.yaml',
-  'setup.py',
-  'conftest.py',
-  'build.gradle',
-  'CMakeLists.txt',
-  'AGENTS.md',
-  'CLAUDE.md',
-  'a.keystore',
-  'a.p8',
-  'accessKeys.csv',
-]
+const RUN_BY_OTHERS = textsOf('payload-texts', 'run by others')
 
 export const HOSTILE_KINDS: readonly Hostile[] = [
   hostileTo('policies', 'shell.run', [

@@ -119,7 +119,10 @@ describe('continueOn', () => {
       const handle = await gate.propose('pay', { amount: 500 }, { taskId: newTask(), callId: 'c' })
       await end(handle)
       const got = await delivered(type, handle.thread_id)
-      expect(await routed(got, async () => undefined)).toMatchObject({ status: 204, looked: [handle.thread_id] })
+      expect(await routed(got, async () => undefined)).toMatchObject({
+        status: 204,
+        looked: [handle.thread_id],
+      })
     }
   })
 

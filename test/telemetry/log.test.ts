@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createLog, logEvidence } from '../../src/telemetry/log/log.ts'
+import { createLog, evidenceLog } from '../../src/telemetry/log/log.ts'
 import { LogOutput } from '../../src/telemetry/log/log-output.ts'
 import { execFileSync } from '../sync-child.ts'
 
@@ -135,21 +135,19 @@ describe('the log', () => {
   it('logs automatic decisions at debug, and all other evidence at info', () => {
     const { log, text } = capture('info')
     const record = { tenant: 't', at: '', actor: { kind: 'agent', id: 'a' } } as const
-    logEvidence(log, {
-      ...record,
-      type: 'decision.allowed',
-      details: {
-        verdict: 'allow',
-        risk: 'low',
-        policy_risk: 'low',
-        policy: 'b',
-        by: ['r'],
-        rules: ['r'],
-      },
-    })
+    const logged = evidenceLog(log)
+    const decided = {
+      verdict: 'allow',
+      risk: 'low',
+      policy_risk: 'low',
+      policy: 'b',
+      by: ['r'],
+      rules: ['r'],
+    } as const
+    logged({ record: { ...record, type: 'decision.allowed', details: decided } })
     const details = { decision: 'approve', digest: 'd', displayed: 'none', via: 'key' } as const
     const disclosed = { comment: 'private words' }
-    logEvidence(log, { ...record, type: 'vote.cast', details, disclosed })
+    logged({ record: { ...record, type: 'vote.cast', details, disclosed } })
     expect(text()).not.toContain('decision.allowed')
     expect(text()).toContain('vote.cast')
     expect(text()).not.toContain('private words')

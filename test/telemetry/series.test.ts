@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createTree } from '../../src/telemetry/count/series.ts'
+import { createTree } from '../../src/telemetry/count/instruments.ts'
 
 describe('the places of series', () => {
   it('are found by the values of all labels, and only by these', () => {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { createClient } from '@countersign/sdk'
-import { type DemoCredentials, readDemoCredentials } from '../client/credentials.ts'
+import { isRunning, readDemoCredentials } from '../client/credentials.ts'
 import { exampleCalls } from './example-calls.ts'
 import { sdkPlaces } from './sdk-places.ts'
 import { withProgress } from '../terminal/progress.ts'
@@ -33,12 +33,6 @@ export async function printFirstCall({ tenant, agent, tool, payload }: FirstCall
   )
   console.log(visible(exampleCalls({ ...ready, tool, payload }, sdkPlaces(process.cwd()))))
 }
-
-const isRunning = ({ url }: DemoCredentials): Promise<boolean> =>
-  fetch(new URL('/livez', url), { signal: AbortSignal.timeout(2_000) }).then(
-    ({ ok }) => ok,
-    () => false,
-  )
 
 /** Address and key, once the gateway knows the agent and the tool; undefined when the gateway takes too long. */
 async function readyFor(agent: string, tool: string): Promise<{ url: string; key: string } | undefined> {

@@ -68,8 +68,7 @@ async function printWaiting(
   const read = await readBundle(dir)
   if (!read.ok) throw usage(`--waiting needs NEW as a directory, which \`${dir}\` is not`)
   const payload = Object.fromEntries(read.texts.map(({ path, text }) => [path, text]))
-  const reach = reachAsAdmin(url)
-  const found = await createApi(reach.url, reach.key).find_raised({
+  const found = await createApi(reachAsAdmin(url)).find_raised({
     body: { tenant, payload },
     timeoutMs: 60_000,
   })

@@ -1,11 +1,10 @@
-import { readFile } from 'node:fs/promises'
-import { buffer } from 'node:stream/consumers'
 import { recall, type Recalled } from '../../policy/backtest/recall.ts'
 import { ExportError, readExport } from '../../policy/backtest/records.ts'
 import type { Explanation } from '../../policy/evaluate/explanation.ts'
 import type { Outcome, Snapshot } from '../../policy/language/snapshot.ts'
 import { isFieldProblem, parseField } from '../../policy/language/fields.ts'
 import { usage } from '../terminal/failure.ts'
+import { inputOf } from '../terminal/input.ts'
 
 /** The call of a decision, as its record has it. */
 export interface Recorded extends Recalled {
@@ -14,7 +13,7 @@ export interface Recorded extends Recalled {
 
 /** The call of a decision in one line of `countersign evidence export --disclosures`. */
 export async function readRecordedCall(file: string): Promise<Recorded> {
-  const bytes = file === '-' ? await buffer(process.stdin) : await readFile(file).catch(unreadable)
+  const bytes = await inputOf(file)
   try {
     for await (const event of readExport(once(bytes)).events) {
       if (event.kind === 'decided') return { ...recall(event), template: event.template }
@@ -24,10 +23,6 @@ export async function readRecordedCall(file: string): Promise<Recorded> {
     throw error
   }
   throw usage(`\`${file}\` is not the record of a decision by policy`)
-
-  function unreadable(cause: unknown): never {
-    throw usage(`cannot read \`${file}\`: ${(cause as Error).message}`)
-  }
 }
 
 async function* once(bytes: Buffer): AsyncGenerator<{ readonly bytes: Buffer }> {

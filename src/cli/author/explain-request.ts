@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { buffer } from 'node:stream/consumers'
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import { parseRequest } from '../../contract/strict-json.ts'
-import type { ExplainRequest } from '../../policy/evaluate/explain-request.ts'
+import type { ExplainRequest } from '../../contract/admin.ts'
 import { showHidden } from '../../policy/text/text.ts'
 import { usage } from '../terminal/failure.ts'
+import { inputOf } from '../terminal/input.ts'
 import { PACKAGE_ROOT } from '../../system/package.ts'
 
 /**
@@ -19,18 +18,10 @@ const DOCUMENT = new URL('schemas/openapi.json', PACKAGE_ROOT)
  * @throws CliFailure that names every faulty member
  */
 export async function readRequest(file: string): Promise<ExplainRequest> {
-  const request = parse(file, await contentOf(file))
+  const request = parse(file, await inputOf(file))
   const problems = problemsOf(request)
   if (problems.length > 0) throw usage(`\`${file}\` is not a request to explain: ${problems.join('; ')}`)
   return request as ExplainRequest
-}
-
-async function contentOf(file: string): Promise<Uint8Array> {
-  try {
-    return file === '-' ? await buffer(process.stdin) : await readFile(file)
-  } catch (cause) {
-    throw usage(`cannot read \`${file}\`: ${(cause as Error).message}`)
-  }
 }
 
 /**

@@ -1,15 +1,8 @@
 import type { CompiledSnapshot } from '../../policy/evaluate/compile.ts'
 import { printDiagnostics } from '../../policy/report/diagnostics.ts'
 import { prepareDirectory } from '../../policy/bundle/directory.ts'
-import { explainOutcome, printExplanation } from '../../policy/evaluate/explain.ts'
-import type { Explanation } from '../../policy/evaluate/explanation.ts'
-import {
-  callOfRequest,
-  type ExplainRequest,
-  strangersIn,
-  usedOf,
-} from '../../policy/evaluate/explain-request.ts'
-import { callUnder } from '../../policy/evaluate/limits.ts'
+import { printExplanation } from '../../policy/evaluate/explain.ts'
+import { explainRequest } from '../../policy/evaluate/explain-request.ts'
 import { DEFAULT_POLICIES } from './default-policies.ts'
 import { goneFrom, headingIn, readRecordedCall } from './explain-record.ts'
 import { readRequest } from './explain-request.ts'
@@ -52,7 +45,10 @@ export async function explain(args: readonly string[]): Promise<void> {
     return
   }
   if (values.record) return explainRecord(bundle.snapshot, file, format)
-  const explanation = await explainIn(bundle.snapshot, await readRequest(file))
+  const explanation = await explainRequest(bundle.snapshot, await readRequest(file), {
+    now: Date.now(),
+    refusal: (message, hint) => usage(visible(message), hint),
+  })
   console.log(format === 'json' ? jsonOf(explanation) : visible(printExplanation(explanation)))
 }
 
@@ -73,29 +69,4 @@ async function explainRecord(
     console.log(
       `Evidence does not have these values, which were never kept, expired or were erased: ${visible(gone.join(', '))}. The explanation takes them as missing.`,
     )
-}
-
-/**
- * Explains a call. As in the gateway, the directory must allow the named agent to use the tool before any rule reads
- * the payload.
- */
-async function explainIn(snapshot: CompiledSnapshot, request: ExplainRequest): Promise<Explanation> {
-  const call = callOfRequest(request, Date.now())
-  if (call === undefined) throw usage('`time` must be a date and time in RFC 3339 format')
-  const agent = snapshot.agentOf(call.tenant, call.agent)
-  if (request.agent !== undefined && !snapshot.mayUse(agent, call.tool))
-    return explainOutcome(snapshot.revision, await snapshot.decide(call), {})
-  const misfits = snapshot.checkPayload(call.tool, call.payload)
-  if (misfits.length > 0) {
-    const places = misfits.map(({ pointer, message }) => `${pointer === '' ? 'payload' : pointer} ${message}`)
-    throw usage(`the payload does not fit the contract of \`${call.tool}\`: ${places.join('; ')}`)
-  }
-  const strangers = strangersIn(request, snapshot)
-  if (strangers.length > 0) {
-    const names = strangers.map((id) => `\`${visible(id)}\``).join(', ')
-    const limits = snapshot.limitsOf(call.tool).map(({ id }) => id)
-    const hint = limits.length > 0 ? `it has ${limits.join(', ')}` : undefined
-    throw usage(`\`used\` names an unknown limit of \`${call.tool}\`: ${names}`, hint)
-  }
-  return snapshot.explain(callUnder(call, await snapshot.judge(call), usedOf(request)))
 }

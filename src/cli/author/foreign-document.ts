@@ -1,22 +1,14 @@
 import { readFileSync, realpathSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, sep } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { parseDocument } from 'yaml'
 import type { JsonValue } from '../../contract/json.ts'
 import type { LoadFile } from '../../policy/import/references.ts'
-import { CliFailure, EXIT, usage } from '../terminal/failure.ts'
+import { usage } from '../terminal/failure.ts'
+import { inputOf } from '../terminal/input.ts'
 
 /** The JSON or YAML document in a file; `-` is standard input. @throws CliFailure */
 export async function readDocument(file: string): Promise<JsonValue> {
-  return parse(file, await read(file))
-}
-
-async function read(file: string): Promise<string> {
-  if (file === '-') return text(process.stdin)
-  return readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new CliFailure(`cannot read \`${file}\`: ${(cause as Error).message}`, { exit: EXIT.usage, cause })
-  })
+  return parse(file, (await inputOf(file)).toString())
 }
 
 /** Reads files in or below the directory of the document. Links cannot lead out of this directory. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { FieldError, Problem } from '../../contract/errors.ts'
 import { type Answered, type Asked, type Media, type Operation, pathTo } from '../../contract/operation.ts'
 import { OPERATIONS } from '../../contract/operations/operations.ts'
+import type { Reach } from './credentials.ts'
 import { PACKAGE_ROOT } from '../../system/package.ts'
 import { CliFailure, usage } from '../terminal/failure.ts'
 import { visible } from '../terminal/visible-text.ts'
@@ -42,7 +43,7 @@ const STREAM_TIMEOUT_MS = 600_000
  * @throws CliFailure for an invalid address. The functions throw CliFailure for a refusal, a missing answer, and an
  * unexpected answer.
  */
-export function createApi(url: string, key: string): Api {
+export function createApi({ url, key }: Reach): Api {
   const base = baseOf(url)
   const call = async (operation: Operation, asked: Call = {}): Promise<unknown> => {
     const { method, answers } = operation

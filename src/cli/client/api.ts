@@ -58,8 +58,9 @@ export async function api(args: readonly string[]): Promise<void> {
       didYouMean(id, [...CALLABLE.keys()]) ?? '`countersign api` lists all of them',
     )
   const request = requestOf(id, values.field)
-  const { url, key } = operation.reachAs(values.url)
-  const call = createApi(url, key)[id as keyof typeof OPERATIONS] as (asked: object) => Promise<unknown>
+  const call = createApi(operation.reachAs(values.url))[id as keyof typeof OPERATIONS] as (
+    asked: object,
+  ) => Promise<unknown>
   console.log(jsonOf((await call({ ...request, timeoutMs: TIMEOUT_MS })) ?? {}))
 }
 

@@ -104,3 +104,10 @@ export function reachAsAgent(url: string | undefined): Reach {
   }
   return { url: url ?? env.url ?? DEFAULT_URL, key: env.agentKey }
 }
+
+/** True when the gateway of the credentials answers. */
+export const isRunning = ({ url }: DemoCredentials): Promise<boolean> =>
+  fetch(new URL('/livez', url), { signal: AbortSignal.timeout(2_000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  )

@@ -42,8 +42,7 @@ const TIMEOUT_MS = 3_600_000
 export async function erase(args: readonly string[]): Promise<void> {
   const { values } = parse(ERASE, args)
   const body = { ...requestOf(values), ...(values['in-store'] && { in_store: true }) }
-  const reach = reachAsAdmin(values.url)
-  const api = createApi(reach.url, reach.key)
+  const api = createApi(reachAsAdmin(values.url))
   if (!values.yes) {
     const found = await api.erase({ body: { ...body, preview: true }, timeoutMs: TIMEOUT_MS })
     if (found.records + found.threads === 0) throw new CliFailure('the gateway has no data of this selection')

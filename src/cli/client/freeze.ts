@@ -66,8 +66,7 @@ export async function unfreeze(args: readonly string[]): Promise<void> {
 }
 
 async function list({ operands: [tenant = ''], values: { url, json } }: Asked<typeof FREEZE>): Promise<void> {
-  const reach = reachAsAdmin(url)
-  const api = createApi(reach.url, reach.key)
+  const api = createApi(reachAsAdmin(url))
   const answer = await api.list_freezes({ query: { tenant } })
   if (json) return console.log(jsonOf(answer))
   console.log(answer.freezes.map(lineOf).join('\n') || 'nothing is frozen')
@@ -81,8 +80,7 @@ function asked(row: FreezeCommand, { values, operands: [tenant = ''] }: Asked<Fr
   const scope = defined({ agent, tool, reviewer })
   if (Object.keys(scope).length > 1)
     throw usage('name an agent, a tool or a reviewer, and only one', usageOf(row))
-  const reach = reachAsAdmin(url)
-  return { api: createApi(reach.url, reach.key), body: { tenant, ...scope, reason }, json }
+  return { api: createApi(reachAsAdmin(url)), body: { tenant, ...scope, reason }, json }
 }
 
 function nameOf({

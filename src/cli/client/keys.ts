@@ -3,7 +3,7 @@ import { defined } from '../../contract/defined.ts'
 import { parseDuration } from '../../policy/text/text.ts'
 import { createApi } from './api-client.ts'
 import { API_FLAGS, NEEDS_ADMIN_KEY, reachAsAdmin } from './credentials.ts'
-import { command } from '../terminal/command.ts'
+import { type Command, command } from '../terminal/command.ts'
 import { usage } from '../terminal/failure.ts'
 import { parse } from '../terminal/parse.ts'
 import { usageOf } from '../terminal/usage.ts'
@@ -35,10 +35,9 @@ export const KEYS = command({
 export async function keys(args: readonly string[]): Promise<void> {
   const { values, subcommand, operands } = parse(KEYS, args)
   const [kind = '', holder = ''] = operands
-  const { tenant, id } = namedIn(holder)
+  const { tenant, id } = holderIn(KEYS, holder, 'TENANT/NAME')
   const body = overlapOf(values.overlap)
-  const reach = reachAsAdmin(values.url)
-  const api = createApi(reach.url, reach.key)
+  const api = createApi(reachAsAdmin(values.url))
   const params = { tenant, id }
   if (subcommand === 'revoke') {
     await (kind === 'agent' ? api.revoke_agent_key : api.revoke_reviewer_key)({ params })
@@ -68,8 +67,9 @@ function overlapOf(text: string | undefined): { overlap_ms: number } | undefined
   return { overlap_ms }
 }
 
-function namedIn(holder: string) {
-  const [tenant, id, rest] = holder.split('/')
-  if (!tenant || !id || rest !== undefined) throw usage(`\`${holder}\` is not TENANT/NAME`, usageOf(KEYS))
+/** @throws CliFailure for text that is not two names */
+export function holderIn(row: Command, name: string, form: string) {
+  const [tenant, id, rest] = name.split('/')
+  if (!tenant || !id || rest !== undefined) throw usage(`\`${name}\` is not ${form}`, usageOf(row))
   return { tenant, id }
 }

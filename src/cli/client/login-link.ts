@@ -1,9 +1,8 @@
 import { type Api, createApi } from './api-client.ts'
 import { API_FLAGS, NEEDS_ADMIN_KEY, reachAsAdmin } from './credentials.ts'
+import { holderIn } from './keys.ts'
 import { command } from '../terminal/command.ts'
-import { usage } from '../terminal/failure.ts'
 import { parse } from '../terminal/parse.ts'
-import { usageOf } from '../terminal/usage.ts'
 
 export const LOGIN_LINK = command({
   name: 'login-link',
@@ -46,8 +45,10 @@ interface Reached {
 function reach(row: typeof LOGIN_LINK | typeof SIGN_OUT, args: readonly string[]): Reached {
   const { values, operands } = parse(row, args)
   const [name = ''] = operands
-  const [tenant, id, rest] = name.split('/')
-  if (!tenant || !id || rest !== undefined) throw usage(`\`${name}\` is not TENANT/REVIEWER`, usageOf(row))
-  const { url, key } = reachAsAdmin(values.url)
-  return { api: createApi(url, key), params: { tenant, id }, name, json: values.json }
+  return {
+    api: createApi(reachAsAdmin(values.url)),
+    params: holderIn(row, name, 'TENANT/REVIEWER'),
+    name,
+    json: values.json,
+  }
 }

@@ -25,8 +25,7 @@ type Listed = InstancesView['instances'][number]
 
 export async function policies(args: readonly string[]): Promise<void> {
   const { values } = parse(POLICIES, args)
-  const reach = reachAsAdmin(values.url)
-  const answer = await createApi(reach.url, reach.key).list_instances()
+  const answer = await createApi(reachAsAdmin(values.url)).list_instances()
   const { instances } = answer
   const problem = problemIn(instances, values.revision)
   if (problem !== undefined) process.exitCode = isLoading(instances) ? EXIT.loading : EXIT.unexpected

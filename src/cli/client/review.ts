@@ -87,10 +87,7 @@ export async function review(args: readonly string[]): Promise<void> {
   })
 }
 
-function reviewApi(url: string | undefined): Api {
-  const reach = reachAsReviewer(url)
-  return createApi(reach.url, reach.key)
-}
+const reviewApi = (url: string | undefined): Api => createApi(reachAsReviewer(url))
 
 async function list(api: Api, values: Asked<typeof REVIEW>['values']): Promise<void> {
   const filters = FILTERS.flatMap((key) => (values[key] ? [[key, String(values[key])]] : []))

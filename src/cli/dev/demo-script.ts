@@ -51,7 +51,7 @@ export async function runDemo(credentials: DemoCast, { auto }: { auto: boolean }
       maxWaitMs: WAIT_FOR_PEOPLE_MS,
     }),
     world: await createWorld(),
-    reviewer: createApi(credentials.url, credentials.reviewer_key),
+    reviewer: createApi({ url: credentials.url, key: credentials.reviewer_key }),
     auto,
     taskId,
     failures: [],

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadConfig, type LoadedConfig } from '../../settings/config.ts'
 import { PACKAGE_ROOT } from '../../system/package.ts'
-import { readDemoCredentials } from '../client/credentials.ts'
+import { isRunning, readDemoCredentials } from '../client/credentials.ts'
 import { usage } from '../terminal/failure.ts'
 import { STOP_SIGNALS } from '../terminal/signals.ts'
 import { type DemoCast, runDemo } from './demo-script.ts'
@@ -35,11 +35,7 @@ function castIn(folder: string): DemoCast {
 /** True when `countersign dev` runs with this folder. */
 export async function isRunningIn(folder: string): Promise<boolean> {
   const known = readDemoCredentials(folder)
-  if (known === undefined) return false
-  return fetch(new URL('/livez', known.url), { signal: AbortSignal.timeout(2_000) }).then(
-    (response) => response.ok,
-    () => false,
-  )
+  return known !== undefined && isRunning(known)
 }
 
 /** The settings of a gateway on free ports, with the starter policies, whose state ends with this process. */

@@ -23,8 +23,7 @@ export async function acceptLoss(
   tenant: string,
   { url, before = '', reason = '', yes, json }: Values,
 ): Promise<void> {
-  const reach = reachAsAdmin(url)
-  const api = createApi(reach.url, reach.key)
+  const api = createApi(reachAsAdmin(url))
   const body = { tenant, reason, before: wholeNumber(before, '--before') }
   const begun = Date.now()
   let found = await api.accept_loss({ body: { ...body, preview: true } })

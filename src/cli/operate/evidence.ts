@@ -146,8 +146,7 @@ async function serveLog(name: string, port: number): Promise<void> {
 
 async function exportAll(tenant: string, values: Values): Promise<void> {
   if (tenant === '') throw usage('name a --tenant, or a place of tiles', usageOf(EVIDENCE, 'export'))
-  const reach = reachAsAdmin(values.url)
-  const api = createApi(reach.url, reach.key)
+  const api = createApi(reachAsAdmin(values.url))
   const from = wholeNumber(values.after, '--after')
   const chosen = chosenIn(values)
   const beside = values.disclosures || chosen !== undefined ? { disclosures: 'true' as const } : {}
@@ -181,8 +180,7 @@ function chosenIn({ field, equals }: Values): Chosen | undefined {
 }
 
 async function newest(what: 'checkpoint' | 'key', tenant: string, { url, json }: Values): Promise<void> {
-  const reach = reachAsAdmin(url)
-  const answer = await createApi(reach.url, reach.key).list_checkpoints({ query: { tenant, limit: '1' } })
+  const answer = await createApi(reachAsAdmin(url)).list_checkpoints({ query: { tenant, limit: '1' } })
   if (json) return console.log(jsonOf(answer))
   if (what === 'key') return console.log(answer.verifier_key)
   const [checkpoint] = answer.checkpoints
@@ -191,8 +189,7 @@ async function newest(what: 'checkpoint' | 'key', tenant: string, { url, json }:
 }
 
 async function startLog(tenant: string, { url, json, reason = '' }: Values): Promise<void> {
-  const reach = reachAsAdmin(url)
-  const started = await createApi(reach.url, reach.key).start_log({
+  const started = await createApi(reachAsAdmin(url)).start_log({
     body: { tenant, reason },
     timeoutMs: START_MS,
   })

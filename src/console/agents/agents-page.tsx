@@ -7,9 +7,10 @@ import { duration } from '../time/elapsed.ts'
 import { Ago } from '../time/countdown.tsx'
 import { ProblemNote } from '../wire/problem.tsx'
 import { useResource } from '../wire/resource.ts'
-import { type Asked, FreezeDialog, type Scope } from './freeze-dialog.tsx'
-import { Frozen } from './frozen.tsx'
-import { LegalHolds } from './legal-holds.tsx'
+import { type Asked, FreezeDialog, nameOf, type Scope } from './freeze-dialog.tsx'
+import { AgentText } from '../text/agent-text.tsx'
+import type { LegalHoldView } from '../../contract/legal-hold.ts'
+import { LegalHoldText } from '../shell/legal-hold-text.tsx'
 
 /** The agents of the tenant, with the owners, tools and freezes of each, and the legal holds. */
 export function AgentsPage() {
@@ -116,4 +117,62 @@ function Agent({ agent, freeze, ask }: AgentProps) {
       </dl>
     </li>
   )
+}
+
+/** One freeze with its time, author and reason. Administrators may end the freeze. */
+function Frozen({ freeze, ask }: Pick<AgentProps, 'ask'> & { readonly freeze: FreezeView }) {
+  const { agent, tool, reviewer, reason, frozen_at, by } = freeze
+  const name = nameOf(freeze)
+  return (
+    <div class="note warn">
+      <p>
+        <strong>{tool ? `The tool ${tool}` : (agent ?? reviewer ?? 'Everything')} is frozen</strong>,{' '}
+        <Ago at={frozen_at} /> by {by.replace(/^reviewer:/, '').replace(/^admin:.*/, 'the admin key')}:{' '}
+        <AgentText text={reason} />
+      </p>
+      {isAdmin() && (
+        <button
+          aria-label={`Unfreeze ${name}`}
+          onClick={() =>
+            ask('unfreeze', { ...(agent && { agent }), ...(tool && { tool }), ...(reviewer && { reviewer }) })
+          }
+        >
+          Unfreeze
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** The legal holds of the tenant. Only the admin key changes them. */
+function LegalHolds({ holds }: { readonly holds: readonly LegalHoldView[] }) {
+  if (holds.length === 0) return null
+  return (
+    <section aria-labelledby="legal-holds">
+      <h2 id="legal-holds">Legal holds</h2>
+      <ul class="plain">
+        {holds.map((hold) => (
+          <li key={`${hold.thread_id}/${hold.task_id}/${hold.agent}`}>
+            <Named hold={hold} />, <LegalHoldText hold={hold} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function Named({ hold: { thread_id, task_id, agent } }: { readonly hold: LegalHoldView }) {
+  if (thread_id !== undefined)
+    return (
+      <>
+        Thread <a href={`#/thread/${thread_id}`}>{thread_id}</a>
+      </>
+    )
+  if (task_id !== undefined)
+    return (
+      <>
+        Task <a href={`#/history?task_id=${encodeURIComponent(task_id)}`}>{task_id}</a>
+      </>
+    )
+  return <>{agent === undefined ? 'All threads' : `Threads of ${agent}`}</>
 }

@@ -1,6 +1,6 @@
 import { type FilterName, type Filters, withFilter } from '../route/filters.ts'
 import { refine } from '../route/router.ts'
-import { Field } from '../shell/field.tsx'
+import { Field, Select } from '../shell/field.tsx'
 import { More } from '../shell/more.tsx'
 
 /** No status of a thread: most of these calls have none. */
@@ -33,13 +33,7 @@ export function SearchForm({ filters }: { readonly filters: Filters }) {
       </label>
       <label>
         status
-        <select value={filters.status ?? ''} onChange={(event) => set('status')(event.currentTarget.value)}>
-          {STATUSES.map(([value, name]) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
-        </select>
+        <Select value={filters.status} set={set('status')} options={STATUSES} />
       </label>
       <More open={Object.keys(filters).some((name) => !['q', 'status', 'voted'].includes(name))}>
         {FIELDS.map((name) => (

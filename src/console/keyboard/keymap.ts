@@ -1,26 +1,7 @@
 import type { Page } from '../route/route.ts'
 
 /** The actions that keys can have. Keys with held modifiers, and keys typed into a field, have no effect. */
-export type Action =
-  | 'next'
-  | 'previous'
-  | 'approve'
-  | 'page'
-  | 'reject'
-  | 'request_changes'
-  | 'diff'
-  | 'news'
-  | 'undo'
-  | 'reveal'
-  | 'context'
-  | 'choose'
-  | 'choose_all'
-  | 'open'
-  | `comment ${number}`
-  | 'search'
-  | 'help'
-  | 'back'
-  | `go ${Page}`
+export type Action = (typeof ROWS)[number]['action'] | `comment ${number}`
 
 export interface Stroke {
   readonly key: string
@@ -35,9 +16,9 @@ export interface Struck {
   readonly pending: boolean
 }
 
-interface Binding {
+interface Row {
   readonly keys: string
-  readonly action: Action
+  readonly action: string
   readonly does: string
   readonly on?: readonly Page[]
 }
@@ -48,8 +29,7 @@ const REVIEW: readonly Page[] = ['queue', 'thread', 'several']
 const CALLS: readonly Page[] = ['thread', 'several']
 const LISTS: readonly Page[] = [...REVIEW, 'history', 'webhooks']
 
-/** All keys, as the help lists them. */
-export const BINDINGS: readonly Binding[] = [
+const ROWS = [
   { keys: 'j', action: 'next', does: 'Next', on: LISTS },
   { keys: 'k', action: 'previous', does: 'Previous', on: LISTS },
   { keys: 'a', action: 'approve', does: 'Show the next screen; after the last, approve', on: CALLS },
@@ -77,7 +57,10 @@ export const BINDINGS: readonly Binding[] = [
   { keys: 'g w', action: 'go webhooks', does: 'Go to the webhooks' },
   { keys: '?', action: 'help', does: 'This help' },
   { keys: 'Escape', action: 'back', does: 'Leave a field, or go back' },
-]
+] as const satisfies readonly Row[]
+
+/** All keys, as the help lists them. */
+export const BINDINGS: readonly (Row & { readonly action: Action })[] = ROWS
 
 /** The actions that a key repeats while it is held down. */
 const MOVES: readonly Action[] = ['next', 'previous']

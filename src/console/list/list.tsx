@@ -62,12 +62,8 @@ function Nothing({ state: { problem, loading }, retry, empty, name }: NothingPro
   return loading ? <Loading what={name} /> : <div class="state">{empty}</div>
 }
 
-interface LoadingProps {
-  readonly what: string
-}
-
 /** Appears only after a moment, so that a quick answer makes nothing flash. */
-export const Loading = ({ what }: LoadingProps) => (
+export const Loading = ({ what }: { readonly what: string }) => (
   <div class="state loading">
     <h2>Loading {what}…</h2>
   </div>

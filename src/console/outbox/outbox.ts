@@ -4,7 +4,8 @@ import type { VoteRequest, VotesRequest } from '../../contract/review-requests.t
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { me, onSigningOut } from '../session/session.ts'
 import { announce } from '../shell/announce.tsx'
-import { call, get, isUnknown, type Outcome, type Refusal } from '../wire/call.ts'
+import { call, get, isUnknown, type Outcome, type Refusal, refusal } from '../wire/call.ts'
+import { keep, kept } from '../wire/storage.ts'
 
 /** A vote that has not reached the gateway: it waits, is being sent, or could not be sent. */
 export interface Held {
@@ -154,12 +155,7 @@ async function emptied(): Promise<Refusal | undefined> {
   return outbox.value.some(({ problem }) => problem !== undefined) ? UNSENT : undefined
 }
 
-const UNSENT: Refusal = {
-  status: 0,
-  code: 'unsent',
-  title: 'A vote was not sent',
-  detail: 'Send it or drop it, then sign out.',
-}
+const UNSENT = refusal('unsent', 'A vote was not sent', 'Send it or drop it, then sign out.')
 
 function put(vote: Held): void {
   save([...outbox.value.filter((one) => one.thread !== vote.thread), vote])
@@ -171,12 +167,7 @@ let key = ''
 /** Votes outlast the page, in case that the last request of a page does not arrive. */
 function save(votes: readonly Held[]): void {
   outbox.value = votes
-  try {
-    if (votes.length === 0) sessionStorage.removeItem(key)
-    else sessionStorage.setItem(key, JSON.stringify(votes))
-  } catch {
-    // without storage a vote lasts as long as the page
-  }
+  keep('sessionStorage', key, votes.length === 0 ? undefined : JSON.stringify(votes))
 }
 
 /** Starts with the votes of an earlier page or session, and keeps those that did not arrive. */
@@ -184,8 +175,8 @@ export function startOutbox(): () => void {
   key = `votes ${me.value?.tenant}/${me.value?.reviewer}`
   addEventListener('pagehide', leave)
   onSigningOut(emptied)
-  const kept = storedVotes().filter(({ thread, refused }) => !isHeld(thread) && !refused)
-  void Promise.all(kept.map(reconcile))
+  const stored = storedVotes().filter(({ thread, refused }) => !isHeld(thread) && !refused)
+  void Promise.all(stored.map(reconcile))
   return () => {
     removeEventListener('pagehide', leave)
     putAway()
@@ -204,12 +195,8 @@ function putAway(): void {
   outbox.value = []
 }
 
-const ENDED: Refusal = {
-  status: UNAUTHENTICATED,
-  code: 'unauthenticated',
-  title: 'Your session ended before the vote was sent',
-  detail: '',
-}
+const SESSION_OVER = 'Your session ended before the vote was sent'
+const ENDED = refusal('unauthenticated', SESSION_OVER, '', UNAUTHENTICATED)
 
 async function reconcile(vote: Held): Promise<void> {
   const { thread, body, several = [], problem = NOT_SENT } = vote
@@ -236,18 +223,13 @@ async function isOver(thread: string, { revision, decision }: VoteRequest): Prom
 
 function storedVotes(): Held[] {
   try {
-    return JSON.parse(sessionStorage.getItem(key) ?? '[]') as Held[]
+    return JSON.parse(kept('sessionStorage', key) ?? '[]') as Held[]
   } catch {
     return []
   }
 }
 
-const NOT_SENT: Refusal = {
-  status: 0,
-  code: 'unreachable',
-  title: 'The page was left before the vote arrived',
-  detail: '',
-}
+const NOT_SENT = refusal('unreachable', 'The page was left before the vote arrived')
 
 /** True when sending again can help. */
 export const canSendAgain = ({ problem }: Held): boolean =>

@@ -18,12 +18,7 @@ export function UndoRow() {
   )
 }
 
-interface WaitingProps {
-  readonly vote: Held
-  readonly others: number
-}
-
-function Waiting({ vote: { body, line, sentAt }, others }: WaitingProps) {
+function Waiting({ vote: { body, line, sentAt }, others }: { readonly vote: Held; readonly others: number }) {
   // draws the seconds again
   void now.value
   const seconds = sentAt === undefined ? 0 : Math.max(0, Math.ceil((sentAt - Date.now()) / 1_000))

@@ -1,4 +1,5 @@
 import { type Playground, type PlaygroundState, textOf } from '../../playground/playground.ts'
+import { Select } from '../shell/field.tsx'
 import { Panel } from '../shell/panel.tsx'
 
 interface EditorProps {
@@ -15,17 +16,12 @@ export function BundleEditor({ state, playground }: EditorProps) {
       title="Bundle"
       kind="bundle"
       note={
-        <select
+        <Select
           aria-label="File"
           value={state.path}
-          onChange={(event) => playground.show(event.currentTarget.value)}
-        >
-          {state.files.map(({ path }) => (
-            <option key={path} value={path}>
-              {path}
-            </option>
-          ))}
-        </select>
+          set={(path) => playground.show(path)}
+          options={state.files.map(({ path }) => [path, path])}
+        />
       }
     >
       <textarea

@@ -9,6 +9,7 @@ import { me } from '../session/session.ts'
 import { get } from '../wire/call.ts'
 import { go, refine } from '../route/router.ts'
 import { announce } from '../shell/announce.tsx'
+import { Select } from '../shell/field.tsx'
 import { Heading } from '../shell/heading.tsx'
 import { BundleEditor, CallEditor } from './editors.tsx'
 import { startEvaluator } from './evaluator.ts'
@@ -67,6 +68,8 @@ function requestOf({ tool_name, payload, agent, workflow_name, task_label, subje
   return JSON.stringify(asked, null, 2)
 }
 
+const ALL = Array.from(RECIPES.keys(), (name) => [name, name] as const)
+
 function Bar({ playground }: { readonly playground: Playground }) {
   const { recipe } = state.value
   const share = async (): Promise<void> => refine({ page: 'playground', link: await playground.share() })
@@ -74,19 +77,11 @@ function Bar({ playground }: { readonly playground: Playground }) {
     <div class="line recipe">
       <label>
         Recipe
-        <select
+        <Select
           value={recipe}
-          onChange={({ currentTarget: { value } }) =>
-            go({ page: 'playground', link: `recipe=${encodeURIComponent(value)}` })
-          }
-        >
-          {recipe === '' && <option value="">from a link</option>}
-          {[...RECIPES.keys()].map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
+          set={(name) => go({ page: 'playground', link: `recipe=${encodeURIComponent(name)}` })}
+          options={recipe === '' ? [['', 'from a link'], ...ALL] : ALL}
+        />
       </label>
       <button onClick={() => void share()}>Share as a link</button>
     </div>

@@ -1,22 +1,16 @@
 import type { PoliciesView } from '../../contract/admin.ts'
-import { hashOf } from '../route/route.ts'
+import { hashOf, type Route } from '../route/route.ts'
 import { Heading } from '../shell/heading.tsx'
 import { Panel } from '../shell/panel.tsx'
 import { Ago } from '../time/countdown.tsx'
 import { ProblemNote } from '../wire/problem.tsx'
 import { useResource } from '../wire/resource.ts'
-import { Diagnostics } from './diagnostics.tsx'
 import { RuleFile } from './rule-file.tsx'
 import { TryCall } from './try-call.tsx'
+import { Finding } from './finding.tsx'
 
 /** The policy in force: its revision and time, the findings of the last load, and its decision on a call. */
-interface PoliciesProps {
-  /** A rule file to show, and a line of it. */
-  readonly file: string | undefined
-  readonly line: number | undefined
-}
-
-export function PoliciesPage({ file, line }: PoliciesProps) {
+export function PoliciesPage({ file, line }: Extract<Route, { readonly page: 'policies' }>) {
   return (
     <>
       <div class="title">
@@ -100,6 +94,25 @@ function Files({ files }: { readonly files: PoliciesView['files'] }) {
             {path.startsWith('rules/') ? <a href={hashOf({ page: 'policies', file: path })}>{path}</a> : path}{' '}
             <small>{bytes} bytes</small>
           </li>
+        ))}
+      </ul>
+    </Panel>
+  )
+}
+
+/** The findings of the last load of the policy files. */
+function Diagnostics({ load }: { readonly load: PoliciesView['last_load'] }) {
+  return (
+    <Panel title="Last load" note={load.at && <Ago at={load.at} />}>
+      {!load.ok && (
+        <p>
+          <b>It failed: the earlier policy is still in force.</b>
+        </p>
+      )}
+      {load.ok && load.diagnostics.length === 0 && <p class="quiet">Loaded without warnings.</p>}
+      <ul class="rules">
+        {load.diagnostics.map((finding, i) => (
+          <Finding key={i} finding={finding} />
         ))}
       </ul>
     </Panel>

@@ -5,13 +5,8 @@ import { AgentText } from '../text/agent-text.tsx'
 import { ProblemNote } from '../wire/problem.tsx'
 import { useResource } from '../wire/resource.ts'
 
-interface RuleFileProps {
-  readonly path: string
-  readonly line: number | undefined
-}
-
 /** The text of a rule file, read-only, at the line of a rule. */
-export function RuleFile({ path, line }: RuleFileProps) {
+export function RuleFile({ path, line }: { readonly path: string; readonly line: number | undefined }) {
   const { body, problem, load } = useResource<RuleFileView>(
     `admin/policies/rules?path=${encodeURIComponent(path)}`,
   )

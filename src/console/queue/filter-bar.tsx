@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useSignal } from '@preact/signals'
 import { refine } from '../route/router.ts'
 import { RISKS, RiskMark } from '../risk/risk-mark.tsx'
-import { Field } from '../shell/field.tsx'
+import { Field, Select } from '../shell/field.tsx'
 import { neededOf } from '../session/counts.ts'
 import { type FilterName, type Filters, withFilter } from '../route/filters.ts'
 
@@ -12,6 +12,13 @@ const ORDERS: readonly (readonly [string, string])[] = [
   ['newest', 'Newest first'],
   ['agent', 'Agent'],
   ['tool', 'Tool'],
+]
+
+const WITHINS: readonly (readonly [string, string])[] = [
+  ['', 'any time'],
+  ['15m', '15 min'],
+  ['1h', '1 h'],
+  ['4h', '4 h'],
 ]
 
 const refineQueue = (filters: Filters): void => refine({ page: 'queue', filters })
@@ -32,17 +39,12 @@ export function FilterBar({ filters, children }: FilterBarProps) {
         <label class="sr" for="order">
           Order of the queue
         </label>
-        <select
+        <Select
           id="order"
-          value={filters.sort ?? ''}
-          onChange={(event) => refineQueue(withFilter(filters, 'sort', event.currentTarget.value))}
-        >
-          {ORDERS.map(([value, name]) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
-        </select>
+          value={filters.sort}
+          set={(value) => refineQueue(withFilter(filters, 'sort', value))}
+          options={ORDERS}
+        />
         <button
           class="small"
           aria-expanded={open.value}
@@ -86,15 +88,11 @@ function Filtering({ filters }: { readonly filters: Filters }) {
       <div class="fields">
         <label>
           expires within
-          <select
-            value={filters.expires_within ?? ''}
-            onChange={(event) => set('expires_within', event.currentTarget.value)}
-          >
-            <option value="">any time</option>
-            <option value="15m">15 min</option>
-            <option value="1h">1 h</option>
-            <option value="4h">4 h</option>
-          </select>
+          <Select
+            value={filters.expires_within}
+            set={(value) => set('expires_within', value)}
+            options={WITHINS}
+          />
         </label>
         {(['q', 'tool', 'agent', 'group', 'task_id'] as const).map((name) => (
           <label key={name}>

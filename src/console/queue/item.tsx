@@ -111,12 +111,7 @@ function Why({ thread: { thread_id, message, because, differs, heading } }: Pick
   )
 }
 
-interface ValueProps {
-  readonly of: Because
-  readonly heading: HeadingView
-}
-
-function Value({ of, heading }: ValueProps) {
+function Value({ of, heading }: { readonly of: Because; readonly heading: HeadingView }) {
   const text = of.state ? STATES[of.state] : (formattedIn(heading, of) ?? String(of.value))
   return (
     <b>

@@ -1,5 +1,6 @@
 import type { ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
 import { Part } from '../seen/part.tsx'
+import { Select } from '../shell/field.tsx'
 import { Panel } from '../shell/panel.tsx'
 import { revisionIn, type ThreadState } from '../call/thread-state.ts'
 import { useHindrance } from '../text/hindrance.ts'
@@ -30,18 +31,11 @@ export function RevisionChanges({ view, thread }: ChangesProps) {
       note={
         <label class="since">
           since{' '}
-          <select
+          <Select
             value={number}
-            onChange={(event) => {
-              thread.diffFrom.value = Number(event.currentTarget.value)
-            }}
-          >
-            {view.revisions.slice(0, -1).map((one) => (
-              <option key={one.number} value={one.number}>
-                revision {one.number}
-              </option>
-            ))}
-          </select>
+            set={(value) => (thread.diffFrom.value = Number(value))}
+            options={view.revisions.slice(0, -1).map((one) => [one.number, `revision ${one.number}`])}
+          />
         </label>
       }
     >

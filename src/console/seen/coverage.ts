@@ -1,26 +1,20 @@
-/**
- * The points of a part that were on the screen. A part counts as seen when each of its points was there for
- * `LOOK_MS` without a break, so that a quick scroll shows nothing.
- */
-export interface Coverage {
-  /** Notes one look at all points. Returns true once the whole part was seen. */
-  look(visible: readonly boolean[], now: number): boolean
-  /** The first point that was not seen yet; -1 when all were. */
-  firstUnseen(): number
-  /** True when each point that was not seen yet is visible now. */
-  ends(visible: readonly boolean[]): boolean
-}
-
 export const LOOK_MS = 500
 /** Looks that are further apart prove nothing about the time between them, ms: the page may have slept. */
 export const BREAK_MS = 400
 
-export function createCoverage(): Coverage {
+/**
+ * The points of a part that were on the screen. A part counts as seen when each of its points was there for
+ * `LOOK_MS` without a break, so that a quick scroll shows nothing.
+ */
+export type Coverage = ReturnType<typeof createCoverage>
+
+export function createCoverage() {
   let since: (number | undefined)[] = []
   let seen: boolean[] = []
   let last = -Infinity
   return {
-    look(visible, now) {
+    /** Notes one look at all points. Returns true once the whole part was seen. */
+    look(visible: readonly boolean[], now: number): boolean {
       // another height is another text: nothing of it counts yet
       if (visible.length !== seen.length) {
         since = visible.map(() => undefined)
@@ -35,7 +29,10 @@ export function createCoverage(): Coverage {
       })
       return seen.length > 0 && seen.every(Boolean)
     },
+    /** The first point that was not seen yet; -1 when all were. */
     firstUnseen: () => seen.indexOf(false),
-    ends: (visible) => visible.every((here, i) => here || (visible.length === seen.length && seen[i])),
+    /** True when each point that was not seen yet is visible now. */
+    ends: (visible: readonly boolean[]): boolean =>
+      visible.every((here, i) => here || (visible.length === seen.length && seen[i])),
   }
 }

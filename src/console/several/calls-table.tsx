@@ -82,12 +82,7 @@ const valuesOf = ({ columns, names }: Table): readonly Column[] =>
 const isNamed = ([first]: readonly Column[], names: readonly string[]): boolean =>
   first?.cells[0]?.node?.text === names[0]
 
-interface HeadProps {
-  readonly table: Table
-  readonly children?: ComponentChildren
-}
-
-function Head({ table, children }: HeadProps) {
+function Head({ table, children }: { readonly table: Table; readonly children?: ComponentChildren }) {
   const named = isNamed(table.columns, table.names) ? table.columns[0] : undefined
   return (
     <thead role="rowgroup">

@@ -8,7 +8,7 @@ import { payloadPlace, placeName, STATES } from '../text/because-text.ts'
 import { LongText } from '../text/long-text.tsx'
 import { RuleLink } from '../thread/assessment.tsx'
 import { CallsTable } from './calls-table.tsx'
-import { chooseSeen } from './choosing.ts'
+import { chooseSeen } from './acts.ts'
 import { reasonsOf, type Several, type Shown } from './several-state.ts'
 import type { Table } from './table.ts'
 
@@ -142,12 +142,7 @@ function Values({ field, shown, table }: ValuesProps) {
   )
 }
 
-interface RunsProps {
-  readonly several: Several
-  readonly table: Table
-}
-
-export function Runs({ several, table }: RunsProps) {
+export function Runs({ several, table }: { readonly several: Several; readonly table: Table }) {
   const count = several.shown.value.length
   const hidden = several.hidden.value
   const seen = several.shown.value.filter(({ view }) => several.isSeen(view.thread_id)).length

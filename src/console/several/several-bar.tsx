@@ -3,9 +3,8 @@ import { isGrave, RiskMark } from '../risk/risk-mark.tsx'
 import { Dialog } from '../shell/dialog.tsx'
 import { ApproveButton } from '../seen/approve-button.tsx'
 import { ENTER } from '../seen/parts.ts'
-import { AgentText } from '../text/agent-text.tsx'
 import { partName } from '../text/because-text.ts'
-import { Saved, Write } from '../thread/action-bar.tsx'
+import { CommentField, NotSeen, READY, RequestChanges, Saved, Write } from '../thread/action-bar.tsx'
 import { Keys } from '../thread/confirm.tsx'
 import { COMMENT } from '../thread/deciding.ts'
 import type { Acts } from './acts.ts'
@@ -33,20 +32,12 @@ export function SeveralBar({ several, acts, view }: BarProps) {
     <section class={`bar${writing ? ' writing' : ''}`} aria-label="Your decision">
       <Saved comments={view.review.comments} insert={acts.insert} />
       <Ready several={several} />
-      <label class="sr" htmlFor={COMMENT}>
-        Comment
-      </label>
-      <textarea
-        id={COMMENT}
-        rows={1}
+      <CommentField
+        comment={comment}
         placeholder={
           acts.wanted.value ||
           (count === 1 ? 'Comment for the agent' : `One comment for all ${count > 0 ? `${count} ` : ''}calls`)
         }
-        value={comment.value}
-        onInput={(event) => {
-          comment.value = event.currentTarget.value
-        }}
       />
       <div class="acts">
         <Write of={acts} open={writing} />
@@ -54,11 +45,7 @@ export function SeveralBar({ several, acts, view }: BarProps) {
           Reject {count} <kbd>r</kbd>
         </button>
         <button {...act('request_changes')}>
-          <span class="word-wide">Request changes {count}</span>
-          <span class="word-narrow" aria-hidden="true">
-            Changes
-          </span>{' '}
-          <kbd>c</kbd>
+          <RequestChanges count={count} />
         </button>
         <ApproveButton
           parts={several.parts}
@@ -80,25 +67,16 @@ function Ready({ several }: Pick<BarProps, 'several'>) {
   const { parts, chosen, shown, table } = several
   const count = chosen.value.length
   const missing = count === 0 ? [] : parts.missing.value
-  const names = new Map(
-    shown.value.map(({ view }, i) => [several.rowName(view.thread_id), table.value.names[i] ?? '']),
-  )
   if (missing.length > 0) {
-    return (
-      <p class="ready" id="ready">
-        <span class="quiet">Not seen:</span>
-        {missing.slice(0, NAMED).map((name) => (
-          <button key={name} class="link-like" onClick={() => parts.leadTo(name)}>
-            <AgentText text={names.get(name) ?? partName(name)} />
-          </button>
-        ))}
-        {missing.length > NAMED && <span class="quiet">and {missing.length - NAMED} more</span>}
-      </p>
+    const rows = new Map(
+      shown.value.map(({ view }, i) => [several.rowName(view.thread_id), table.value.names[i] ?? '']),
     )
+    const names = new Map(missing.map((part) => [rows.get(part) ?? partName(part), part]))
+    return <NotSeen parts={parts} names={names} most={NAMED} />
   }
   const numbers = count === 0 ? undefined : mainNumbers(several)
   return (
-    <p class={count === 0 ? 'ready' : 'ready all'} id="ready">
+    <p class={count === 0 ? 'ready' : 'ready all'} id={READY}>
       {parts.armed.value && `${ENTER} `}
       {count} of {shown.value.length} chosen{numbers && `, ${numbers.name} ${numbers.sum}`}
     </p>

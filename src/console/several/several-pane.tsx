@@ -4,17 +4,16 @@ import { type Handlers, handleKeys } from '../keyboard/keyboard.ts'
 import { leaveFrom, Loading } from '../list/list.tsx'
 import { UndoRow } from '../outbox/undo-row.tsx'
 import { RevealContext } from '../payload/payload-tree.tsx'
-import { RiskMark } from '../risk/risk-mark.tsx'
 import { hashOf } from '../route/route.ts'
 import { list } from '../route/router.ts'
 import { PartsContext } from '../seen/part.tsx'
 import { CALL, Heading } from '../shell/heading.tsx'
 import { wide } from '../shell/preferences.ts'
+import { Strip } from '../thread/call-strip.tsx'
 import { Countdown } from '../time/countdown.tsx'
 import { ProblemNote, ProblemState } from '../wire/problem.tsx'
 import { listen } from '../wire/stream.ts'
-import { createActs, type Acts } from './acts.ts'
-import { choose, chooseSeen, openOne, step } from './choosing.ts'
+import { type Acts, choose, chooseSeen, createActs, openOne, step } from './acts.ts'
 import { Policy, Runs, Says, Sum } from './panels.tsx'
 import { createSeveral, type Several } from './several-state.ts'
 import { SeveralBar } from './several-bar.tsx'
@@ -51,7 +50,7 @@ export function SeveralPane({ id, first, voted }: SeveralProps) {
     <PartsContext.Provider value={several.parts}>
       <RevealContext.Provider value={one.view.review.reveal === 'required'}>
         <article class="pane call" aria-labelledby={CALL}>
-          <Strip several={several} view={one.view} />
+          <Strip view={one.view} until={<First several={several} />} />
           <Content several={several} view={one.view} />
           <UndoRow />
           <SeveralBar several={several} acts={acts} view={one.view} />
@@ -109,25 +108,14 @@ interface OneProps {
   readonly view: ThreadView
 }
 
-function Strip({ several, view }: OneProps) {
-  const deadlines = several.shown.value.flatMap((one) => one.view.deadline ?? []).toSorted()
+function First({ several }: Pick<OneProps, 'several'>) {
+  const [deadline] = several.shown.value.flatMap((one) => one.view.deadline ?? []).toSorted()
+  if (deadline === undefined) return null
   return (
-    <div class="strip">
-      <a class="back" href={hashOf(list)}>
-        <span aria-hidden="true">‹</span>
-        <span class="sr">Back to the {list.page}</span>
-      </a>
-      <RiskMark risk={view.risk} />
-      {deadlines[0] && (
-        <span>
-          <span class="long-screen">first </span>
-          <Countdown deadline={deadlines[0]} />
-        </span>
-      )}
-      <span class="long-screen">
-        <span class="tool">{view.tool_name}</span> by {view.agent}
-      </span>
-    </div>
+    <span>
+      <span class="long-screen">first </span>
+      <Countdown deadline={deadline} />
+    </span>
   )
 }
 

@@ -4,6 +4,7 @@ import type { ThreadList, ThreadSummary, ThreadView, VoteDecision } from '../../
 import { displayOf, reveal } from '../call/thread-acts.ts'
 import { createThread, draftOf, type ThreadState } from '../call/thread-state.ts'
 import { hold, isHeld, send } from '../outbox/outbox.ts'
+import { isGrave } from '../risk/risk-mark.tsx'
 import { createParts } from '../seen/parts.ts'
 import { becauseName, isWithin } from '../text/because-text.ts'
 import { get, type Refusal } from '../wire/call.ts'
@@ -169,8 +170,8 @@ export function callOf({ thread, view }: Shown): Call {
 export const reasonsOf = ({ rules }: ThreadView): Call['because'] =>
   rules.flatMap(({ mode, because = [] }) => (mode === 'enforced' ? because : []))
 
-/** Votes for all chosen calls. @param now true to send at once, without time to take the votes back */
-export async function voteForAll(several: Several, decision: VoteDecision, now: boolean): Promise<boolean> {
+/** Votes for all chosen calls. Grave votes are sent at once, without time to take them back. */
+export async function voteForAll(several: Several, decision: VoteDecision): Promise<boolean> {
   const [first] = several.chosen.value
   if (several.sending.value || first === undefined) return false
   several.sending.value = true
@@ -191,7 +192,7 @@ export async function voteForAll(several: Several, decision: VoteDecision, now: 
   hold(vote, (answer) => {
     if (answer.ok && several.comment.value === written) several.comment.value = ''
   })
-  if (now) void send(thread_id)
+  if (isGrave(first.view.risk)) void send(thread_id)
   return true
 }
 

@@ -23,3 +23,21 @@ export function Field({ value = '', set, ...attributes }: Attributes & Kind) {
   }, [value])
   return <input {...attributes} ref={element} onChange={(event) => set(event.currentTarget.value.trim())} />
 }
+
+interface SelectProps extends Pick<Attributes, 'set'> {
+  readonly value: string | number | undefined
+  readonly options: readonly (readonly [value: string | number, name: string])[]
+  readonly id?: string
+  readonly 'aria-label'?: string
+}
+
+/** One of several values. */
+export const Select = ({ value = '', set, options, ...attributes }: SelectProps) => (
+  <select {...attributes} value={value} onChange={(event) => set(event.currentTarget.value)}>
+    {options.map(([one, name]) => (
+      <option key={one} value={one}>
+        {name}
+      </option>
+    ))}
+  </select>
+)

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { keep, kept } from '../wire/storage.ts'
 
 /** True when the window has room for the list and a call side by side. */
 const ROOM = '(min-width: 1100px)'
@@ -16,18 +17,10 @@ export function startPreferences(): void {
   }
   room.addEventListener('change', measure)
   measure()
-  try {
-    advances.value = localStorage.getItem(KEY) !== NO
-  } catch {
-    // a browser without storage keeps no choice
-  }
+  advances.value = kept('localStorage', KEY) !== NO
 }
 
 export function setAdvances(yes: boolean): void {
   advances.value = yes
-  try {
-    localStorage.setItem(KEY, yes ? 'yes' : NO)
-  } catch {
-    // see above
-  }
+  keep('localStorage', KEY, yes ? 'yes' : NO)
 }

@@ -5,18 +5,17 @@ import type { SignInOptions } from '../../contract/session.ts'
 import { hashOf, type Route, routeOf } from '../route/route.ts'
 import { before, refine, route } from '../route/router.ts'
 import { Heading } from '../shell/heading.tsx'
-import { get, type Refusal } from '../wire/call.ts'
+import { get, type Refusal, refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
+import { keep, kept } from '../wire/storage.ts'
 import { ended, me, signIn, wasSignedIn } from '../session/session.ts'
 import { beginSingleSignOn, takeVerifier } from './single-sign-on.ts'
 
-const INSECURE: Refusal = {
-  status: 0,
-  code: 'insecure',
-  title: 'This page did not come over https',
-  detail:
-    "Browsers allow a sign-in only over https, or on the gateway's own machine. Open the address that begins with https.",
-}
+const INSECURE = refusal(
+  'insecure',
+  'This page did not come over https',
+  "Browsers allow a sign-in only over https, or on the gateway's own machine. Open the address that begins with https.",
+)
 
 /**
  * The sign-in page. The reviewer presses a button to use a link, because previews of mails and chats open links and
@@ -36,7 +35,7 @@ export function SignInPage() {
   }, [])
   const call = useMemo(openedCall, [])
   const leave = (): void => {
-    if (call) sessionStorage.removeItem(WANTED)
+    if (call) keep('sessionStorage', WANTED, undefined)
     refine(call ?? { page: 'queue', filters: {} })
   }
   const verifier = useMemo(takeVerifier, [])
@@ -101,13 +100,10 @@ const WANTED = 'wanted'
 /** The call that was open when the session ended, or whose link was opened signed out. */
 function openedCall(): Route | undefined {
   const opened = 'thread' in before && (ended.value || !wasSignedIn()) ? before : undefined
-  try {
-    if (opened) sessionStorage.setItem(WANTED, hashOf(opened))
-    const wanted = routeOf(sessionStorage.getItem(WANTED) ?? '')
-    return 'thread' in wanted ? wanted : undefined
-  } catch {
-    return opened
-  }
+  const address = opened ? hashOf(opened) : kept('sessionStorage', WANTED)
+  keep('sessionStorage', WANTED, address)
+  const wanted = routeOf(address ?? '')
+  return 'thread' in wanted ? wanted : undefined
 }
 
 const Ended = ({ to }: { readonly to: string }) => (

@@ -1,3 +1,5 @@
+import { keep, kept } from '../wire/storage.ts'
+
 /**
  * The storage key of this tab's sign-in at the provider. The provider's answer is for this tab alone
  * (docs/signing-in.md).
@@ -19,13 +21,9 @@ export async function beginSingleSignOn(url: string): Promise<boolean> {
 
 /** Removes and returns the verifier of the sign-in that this tab began. */
 export function takeVerifier(): string | undefined {
-  try {
-    const verifier = sessionStorage.getItem(KEY) ?? undefined
-    sessionStorage.removeItem(KEY)
-    return verifier
-  } catch {
-    return undefined
-  }
+  const verifier = kept('sessionStorage', KEY)
+  keep('sessionStorage', KEY, undefined)
+  return verifier
 }
 
 const base64url = (bytes: Uint8Array): string =>

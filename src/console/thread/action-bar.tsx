@@ -1,7 +1,7 @@
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { isGrave } from '../risk/risk-mark.tsx'
 import { ApproveButton } from '../seen/approve-button.tsx'
-import { ENTER } from '../seen/parts.ts'
+import { ENTER, type Parts } from '../seen/parts.ts'
 import { AgentText } from '../text/agent-text.tsx'
 import { partName } from '../text/because-text.ts'
 import { Confirm } from './confirm.tsx'
@@ -29,9 +29,10 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
   return (
     <section class={`bar${open ? ' writing' : ''}`} aria-label="Your decision">
       <NewRevision thread={thread} />
-      {may && <Prepared thread={thread} deciding={deciding} view={view} />}
+      {may && <Saved comments={view.review.comments} insert={deciding.insert} />}
+      {may && <Ready thread={thread} />}
       {!view.can_vote.allowed && <WhyNot view={view} />}
-      <CommentField thread={thread} deciding={deciding} may={rejects} />
+      <CommentField comment={thread.comment} placeholder={wishOf(rejects, deciding.wanted.value)} />
       <div class="acts">
         <Write of={deciding} open={open} />
         <Say thread={thread} />
@@ -42,21 +43,16 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
   )
 }
 
-/** The row above the field: saved comments, and the parts that were not seen. */
-function Prepared(props: BarProps) {
-  return (
-    <>
-      <Saved comments={props.view.review.comments} insert={props.deciding.insert} />
-      <Ready {...props} />
-    </>
-  )
+const wishOf = (rejects: boolean, wanted: string): string =>
+  rejects ? wanted || 'Comment for the agent' : 'Comment for the others'
+
+interface FieldProps {
+  readonly comment: { value: string }
+  readonly placeholder: string
 }
 
-interface FieldProps extends Pick<BarProps, 'thread' | 'deciding'> {
-  readonly may: boolean
-}
-
-function CommentField({ thread, deciding, may }: FieldProps) {
+/** The comment of a vote. */
+export function CommentField({ comment, placeholder }: FieldProps) {
   return (
     <>
       <label class="sr" htmlFor={COMMENT}>
@@ -65,10 +61,10 @@ function CommentField({ thread, deciding, may }: FieldProps) {
       <textarea
         id={COMMENT}
         rows={1}
-        placeholder={may ? deciding.wanted.value || 'Comment for the agent' : 'Comment for the others'}
-        value={thread.comment.value}
+        placeholder={placeholder}
+        value={comment.value}
         onInput={(event) => {
-          thread.comment.value = event.currentTarget.value
+          comment.value = event.currentTarget.value
         }}
       />
     </>
@@ -138,11 +134,7 @@ function Votes({ thread, deciding, view }: BarProps) {
     <>
       {reject}
       <button disabled={busy || blocked} onClick={() => deciding.start('request_changes')}>
-        <span class="word-wide">Request changes</span>
-        <span class="word-narrow" aria-hidden="true">
-          Changes
-        </span>{' '}
-        <kbd>c</kbd>
+        <RequestChanges />
       </button>
       <ApproveButton
         parts={thread.parts}
@@ -154,7 +146,18 @@ function Votes({ thread, deciding, view }: BarProps) {
   )
 }
 
-const READY = 'ready'
+/** The words of the button, without room for all of them, too. */
+export const RequestChanges = ({ count = '' }: { readonly count?: number | '' }) => (
+  <>
+    <span class="word-wide">Request changes {count}</span>
+    <span class="word-narrow" aria-hidden="true">
+      Changes
+    </span>{' '}
+    <kbd>c</kbd>
+  </>
+)
+
+export const READY = 'ready'
 const NAMED = 4
 
 /** The parts that were not seen, each a way to its place. */
@@ -173,15 +176,28 @@ function Ready({ thread: { parts, hidden } }: Pick<BarProps, 'thread'>) {
   const named = missing.filter(
     (name, i) => missing.findIndex((other) => partName(other) === partName(name)) === i,
   )
+  const names = new Map(named.map((name) => [partName(name), name]))
+  return <NotSeen parts={parts} names={names} most={NAMED} />
+}
+
+interface NotSeenProps {
+  readonly parts: Parts
+  /** The part that a press of each name shows. */
+  readonly names: ReadonlyMap<string, string>
+  readonly most: number
+}
+
+/** The first parts that were not seen. */
+export function NotSeen({ parts, names, most }: NotSeenProps) {
   return (
     <p class="ready" id={READY}>
       <span class="quiet">Not seen:</span>
-      {named.slice(0, NAMED).map((name) => (
-        <button key={name} class="link-like" onClick={() => parts.leadTo(name)}>
-          <AgentText text={partName(name)} />
+      {[...names].slice(0, most).map(([name, part]) => (
+        <button key={part} class="link-like" onClick={() => parts.leadTo(part)}>
+          <AgentText text={name} />
         </button>
       ))}
-      {named.length > NAMED && <span class="quiet">and {named.length - NAMED} more</span>}
+      {names.size > most && <span class="quiet">and {names.size - most} more</span>}
     </p>
   )
 }

@@ -62,13 +62,8 @@ export const RuleLink = ({ rule: { id, file, line } }: { readonly rule: Rule }) 
   </a>
 )
 
-interface RuleProps {
-  readonly rule: Rule
-  readonly view: ThreadView
-}
-
 /** Values of a rule that only watches are no parts to see. */
-function Rule({ rule, view: { heading, payload } }: RuleProps) {
+function Rule({ rule, view: { heading, payload } }: { readonly rule: Rule; readonly view: ThreadView }) {
   return (
     <li>
       <span class={`verdict ${rule.verdict}`}>{rule.verdict}</span> {rule.reason}

@@ -6,16 +6,11 @@ import { placeName, STATES } from '../text/because-text.ts'
 import { Digits } from '../text/digits.tsx'
 import { Marked } from '../text/marked.tsx'
 
-interface BecauseProps {
-  readonly of: Because
-  readonly heading: HeadingView
-}
-
 /**
  * A value that made the rule fire, as the summary writes it, with the exact value beside it. The mark covers only what
  * the test read.
  */
-export function BecauseLine({ of, heading }: BecauseProps) {
+export function BecauseLine({ of, heading }: { readonly of: Because; readonly heading: HeadingView }) {
   const { field, value, hidden, state, read, of: judged } = of
   const formatted = read === undefined ? formattedIn(heading, of) : undefined
   return (

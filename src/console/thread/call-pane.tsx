@@ -162,12 +162,7 @@ function useReading(thread: ThreadState, id: string): void {
 
 const NOT_FOUND = 404
 
-interface MissingProps {
-  readonly problem: Refusal
-  readonly retry: () => void
-}
-
-function Missing({ problem, retry }: MissingProps) {
+function Missing({ problem, retry }: { readonly problem: Refusal; readonly retry: () => void }) {
   return (
     <>
       <div class="strip">

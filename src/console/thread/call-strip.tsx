@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { alikeTo, placeOf, queue } from '../queue/queue-state.ts'
 import { stepBy } from '../queue/queue-pane.tsx'
@@ -14,16 +15,12 @@ export function CallStrip({ view }: { readonly view: ThreadView }) {
   void queue.state.value
   const { at, of } = placeOf(view.thread_id)
   return (
-    <div class="strip">
-      <a class="back" href={hashOf(list)}>
-        <span aria-hidden="true">‹</span>
-        <span class="sr">Back to the {list.page}</span>
-      </a>
-      <RiskMark risk={view.risk} />
-      {waits ? view.deadline && <Countdown deadline={view.deadline} /> : <Status status={statusOf(view)} />}
-      <span class="long-screen">
-        <span class="tool">{view.tool_name}</span> by {view.agent}
-      </span>
+    <Strip
+      view={view}
+      until={
+        waits ? view.deadline && <Countdown deadline={view.deadline} /> : <Status status={statusOf(view)} />
+      }
+    >
       <Alike view={view} />
       <span class="push">
         {at > 0 && (
@@ -34,9 +31,30 @@ export function CallStrip({ view }: { readonly view: ThreadView }) {
       </span>
       <Step by={-1} name="Previous call" letter="k" sign="↑" />
       <Step by={1} name="Next call" letter="j" sign="↓" />
-    </div>
+    </Strip>
   )
 }
+
+interface StripProps {
+  readonly view: ThreadView
+  readonly until: ComponentChildren
+  readonly children?: ComponentChildren
+}
+
+export const Strip = ({ view: { risk, tool_name, agent }, until, children }: StripProps) => (
+  <div class="strip">
+    <a class="back" href={hashOf(list)}>
+      <span aria-hidden="true">‹</span>
+      <span class="sr">Back to the {list.page}</span>
+    </a>
+    <RiskMark risk={risk} />
+    {until}
+    <span class="long-screen">
+      <span class="tool">{tool_name}</span> by {agent}
+    </span>
+    {children}
+  </div>
+)
 
 /** The way to the table of the calls that are like this one. */
 function Alike({ view }: { readonly view: ThreadView }) {

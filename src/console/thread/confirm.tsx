@@ -5,16 +5,11 @@ import { Dialog } from '../shell/dialog.tsx'
 import { BecauseLine } from './because-line.tsx'
 import type { Deciding } from './deciding.ts'
 
-interface ConfirmProps {
-  readonly deciding: Deciding
-  readonly view: ThreadView
-}
-
 /**
  * A dialog in which the reviewer confirms an irreversible decision with a second act. The focus is on the heading, so
  * that Enter, Space and the key that opened the dialog have no effect.
  */
-export function Confirm({ deciding, view }: ConfirmProps) {
+export function Confirm({ deciding, view }: { readonly deciding: Deciding; readonly view: ThreadView }) {
   const decision = deciding.asking.value
   if (decision === undefined) return null
   const approve = decision === 'approve'

@@ -17,10 +17,6 @@ export type Deciding = ReturnType<typeof createDeciding>
  * @param voted runs after a vote was counted
  */
 export function createDeciding(thread: ThreadState, voted: () => void) {
-  const asking = signal<VoteDecision | undefined>(undefined)
-  const wanted = signal('')
-  const writing = signal(false)
-
   /**
    * Announces the part that the reviewer must look at first, and returns true. Returns false when there is no such
    * part.
@@ -46,21 +42,29 @@ export function createDeciding(thread: ThreadState, voted: () => void) {
   function start(decision: VoteDecision, byKey = false): void {
     const view = thread.view.value
     if (!view || !mayCast(decision, view) || thread.sending.value) return
-    const grave = isGrave(view.risk)
     // the key opens the question of a grave act, which another key answers
-    if (mustLook(decision) || mustPage(decision, byKey && !grave)) return
-    const want = thread.comment.value.trim() === '' ? wantedFor(decision, view) : undefined
-    if (want !== undefined) {
-      wanted.value = want
-      writing.value = true
-      // the field may appear only now
-      setTimeout(() => lookAt(COMMENT, want))
-      return
-    }
-    if (decision !== 'request_changes' && grave) asking.value = decision
-    else send(decision)
+    if (mustLook(decision) || mustPage(decision, byKey && !isGrave(view.risk))) return
+    asking.decide(decision, view)
   }
 
+  // a revision and warnings may have arrived while the question was open
+  const asking = createAsking(thread.comment, (decision) => mustLook(decision) || send(decision))
+  return {
+    ...asking,
+    start,
+    /** Adds a saved comment to the comment field. */
+    insert: (index: number): void => {
+      const text = thread.view.value?.review.comments[index]
+      if (text !== undefined && thread.view.value?.can_vote.allowed) addTo(thread.comment, text)
+    },
+  }
+}
+
+/** The wish for a comment that a level requires, and the question before a grave act. */
+export function createAsking(comment: { readonly value: string }, cast: (decision: VoteDecision) => unknown) {
+  const asking = signal<VoteDecision | undefined>(undefined)
+  const wanted = signal('')
+  const writing = signal(false)
   return {
     /** The vote that waits for the second act. */
     asking,
@@ -68,12 +72,16 @@ export function createDeciding(thread: ThreadState, voted: () => void) {
     wanted,
     /** True when the comment field is open, on a screen that has no room for it. */
     writing,
-    start,
-    /** Adds a saved comment of the level to the comment. */
-    insert: (index: number): void => {
-      const text = thread.view.value?.review.comments[index]
-      if (text === undefined || !thread.view.value?.can_vote.allowed) return
-      addTo(thread.comment, text)
+    /** Casts a vote, unless it needs a comment or a second act first. */
+    decide: (decision: VoteDecision, view: ThreadView): void => {
+      const want = comment.value.trim() === '' ? wantedFor(decision, view) : undefined
+      if (want !== undefined) {
+        wanted.value = want
+        writing.value = true
+        // the field may appear only now
+        setTimeout(() => lookAt(COMMENT, want))
+      } else if (decision !== 'request_changes' && isGrave(view.risk)) asking.value = decision
+      else cast(decision)
     },
     cancel: (): void => {
       asking.value = undefined
@@ -81,13 +89,11 @@ export function createDeciding(thread: ThreadState, voted: () => void) {
     confirm: (): void => {
       const decision = asking.value
       asking.value = undefined
-      // a revision and warnings may have arrived while the question was open
-      if (decision !== undefined && !mustLook(decision)) send(decision)
+      if (decision !== undefined) cast(decision)
     },
   }
 }
 
-/** True while this page may send the vote. */
 export const mayCast = (decision: VoteDecision, { thread_id, can_reject, can_vote }: ThreadView): boolean =>
   (decision === 'reject' ? can_reject : can_vote.allowed) && !isHeld(thread_id)
 
@@ -100,7 +106,7 @@ export function addTo(comment: { value: string }, text: string): void {
 }
 
 /** The request for a comment, where a decision needs one. */
-export function wantedFor(decision: VoteDecision, { review }: ThreadView): string | undefined {
+function wantedFor(decision: VoteDecision, { review }: ThreadView): string | undefined {
   if (decision === 'request_changes') return 'Say what should change, then request changes'
   return decision === 'reject' && review.require_comment ? 'Say why, then reject' : undefined
 }

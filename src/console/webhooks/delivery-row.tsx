@@ -5,13 +5,8 @@ import { span } from '../time/elapsed.ts'
 import type { Act } from './act.ts'
 import { State } from './destinations.tsx'
 
-interface RowProps {
-  readonly delivery: DeliveryView
-  readonly act: Act
-}
-
 /** One delivery: its event, its result, and its next step. */
-export function DeliveryRow({ delivery, act }: RowProps) {
+export function DeliveryRow({ delivery, act }: { readonly delivery: DeliveryView; readonly act: Act }) {
   const { id, type, thread_id, created_at, state } = delivery
   const again = (): void => {
     if (state !== 'waiting') void act(`deliveries/${id}/redeliver`, undefined, () => `${type} is sent again.`)

@@ -113,24 +113,31 @@ const NO_CONTENT = 204
 const isRefusal = (body: unknown): body is Refusal =>
   typeof body === 'object' && body !== null && 'code' in body && 'title' in body
 
-const UNREACHABLE: Refusal = {
-  status: 0,
-  code: 'unreachable',
-  title: 'The gateway cannot be reached',
-  detail: 'It may be restarting, or the network is down. Nothing was changed.',
-}
-const UNKNOWN: Refusal = {
-  status: 0,
-  code: 'outcome_unknown',
-  title: 'The connection ended before an answer arrived',
-  detail: 'The request may have taken effect, or not.',
-}
-const unreadable = (status: number): Refusal => ({
+/** A refusal of the page itself. */
+export const refusal = (code: string, title: string, detail = '', status = 0): Refusal => ({
   status,
-  code: status >= 500 || status < 300 ? 'outcome_unknown' : 'unreadable',
-  title: 'The answer cannot be read',
-  detail: `It has the status ${status}; a proxy between this page and the gateway may have answered instead.`,
+  code,
+  title,
+  detail,
 })
+
+const UNREACHABLE = refusal(
+  'unreachable',
+  'The gateway cannot be reached',
+  'It may be restarting, or the network is down. Nothing was changed.',
+)
+const UNKNOWN = refusal(
+  'outcome_unknown',
+  'The connection ended before an answer arrived',
+  'The request may have taken effect, or not.',
+)
+const unreadable = (status: number): Refusal =>
+  refusal(
+    status >= 500 || status < 300 ? 'outcome_unknown' : 'unreadable',
+    'The answer cannot be read',
+    `It has the status ${status}; a proxy between this page and the gateway may have answered instead.`,
+    status,
+  )
 
 /** True when the act's outcome is unknown. Read the state again before acting. */
 export const isUnknown = (problem?: Refusal): boolean => problem?.code === 'outcome_unknown'

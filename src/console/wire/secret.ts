@@ -1,4 +1,5 @@
 import { PAGE_SECRET } from '../../contract/page-secret.ts'
+import { keep, kept } from './storage.ts'
 
 /**
  * The part of the session's secrets that only pages of this origin know (docs/signing-in.md). The other part is the
@@ -9,7 +10,7 @@ const KEY = 'secret'
 /** A copy in memory, because some browsers do not store data. */
 let secret: string | undefined
 
-export const pageSecret = (): string | undefined => (secret ??= stored())
+export const pageSecret = (): string | undefined => (secret ??= kept('sessionStorage', KEY))
 
 /** The header for every request. */
 export function secretHeader(): Record<string, string> {
@@ -19,18 +20,5 @@ export function secretHeader(): Record<string, string> {
 
 export function keepSecret(next: string | undefined): void {
   secret = next
-  try {
-    if (next === undefined) sessionStorage.removeItem(KEY)
-    else sessionStorage.setItem(KEY, next)
-  } catch {
-    // without storage the secret lasts until the page is reloaded
-  }
-}
-
-function stored(): string | undefined {
-  try {
-    return sessionStorage.getItem(KEY) ?? undefined
-  } catch {
-    return undefined
-  }
+  keep('sessionStorage', KEY, next)
 }

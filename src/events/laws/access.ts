@@ -233,7 +233,7 @@ function requireEpoch({ freezes }: Ledger, { details: { epoch } }: ReadEvent<Fre
   requireThat(epoch === freezes.epoch, `it is freeze ${epoch}, but ${freezes.epoch} is due`)
 }
 
-/** The way in which the actor signed in. The end of a review names none, and is of one commit with the vote before it. */
+/** How the actor signed in. The end of a review names no way, and is of one commit with the vote before it. */
 function viaOf({ last }: Ledger, { actor, type, at, thread, details }: ReadEvent<JsonObject>) {
   // in these records, `via` states how the ended session was opened, perhaps by another person in the same browser
   if (type === 'session.ended') return undefined

@@ -1,14 +1,10 @@
+import type { ExplainRequest } from '../../contract/admin.ts'
 import { pointerStep } from '../../contract/json.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type FieldError, GatewayError } from '../../contract/errors.ts'
 import { MAX_ECHOED_NAME, MAX_PAYLOAD_PROBLEMS } from '../../policy/text/bounds.ts'
 import type { Explanation } from '../../policy/evaluate/explanation.ts'
-import {
-  callOfRequest,
-  type ExplainRequest,
-  strangersIn,
-  usedOf,
-} from '../../policy/evaluate/explain-request.ts'
+import { callOfRequest, strangersIn, usedOf } from '../../policy/evaluate/explain-request.ts'
 import { callUnder } from '../../policy/evaluate/limits.ts'
 import type { Deps } from '../core/deps.ts'
 

@@ -134,7 +134,7 @@ export function evidenceOf(
     nonce: held?.nonce,
     actionHash: action_hash,
     claimedRisk: risk_level,
-    traceparent: deps.origin?.span.received?.traceparent,
+    traceparent: deps.origin?.span?.received?.traceparent,
     requirement: outcome.requirement,
     outcomeBy: type === 'decision.allowed' ? outcomeBy(basis, at) : undefined,
   })

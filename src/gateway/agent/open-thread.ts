@@ -125,7 +125,7 @@ export function newThread(
     revision_ids: [],
     ...currentRevision(revision, chargesOf(outcome)),
     ...(epoch === 0 ? {} : { freeze_epoch: epoch }),
-    ...deps.origin?.span.context(),
+    ...deps.origin?.span?.context(),
   }
   const { payload_digest: payloadDigest, nonce } = revision
   const held = { thread_id, revision: 1, heading, payloadDigest, nonce }

@@ -232,7 +232,7 @@ async function approvedRead(
   { entry, reader, freezes }: Reading,
 ): Promise<Plan<Decision>> {
   const { value } = thread
-  deps.origin?.span.goesOn(traceOf(value))
+  deps.origin?.span?.goesOn(traceOf(value))
   const { guards, epoch, ended } = await judgeAgain(deps, caller, { thread, freezes })
   if (ended) return ended
   if (value.approval?.collected_at !== undefined)

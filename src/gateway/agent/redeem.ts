@@ -136,7 +136,7 @@ async function redemptionPlan(
 
 /** Continues the trace of the agent's own thread only. */
 function goOn({ origin }: Deps, caller: Caller, thread: Thread | undefined): void {
-  if (thread?.agent === caller.id) origin?.span.goesOn(traceOf(thread))
+  if (thread?.agent === caller.id) origin?.span?.goesOn(traceOf(thread))
 }
 
 interface Judged {

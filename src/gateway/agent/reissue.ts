@@ -34,7 +34,7 @@ export async function reissue(deps: Deps, caller: Caller, thread_id: string): Pr
       ownThread(deps, caller, { thread_id }),
       freezesNow(deps, caller.tenant),
     ])
-    deps.origin?.span.goesOn(traceOf(thread.value))
+    deps.origin?.span?.goesOn(traceOf(thread.value))
     const become = await settleThread(deps, thread, freezes)
     if (become) return { ...become, answer: decisionOn(become.answer, deps.store.now()) }
     if (thread.value.status !== 'approved') return asRead(deps, thread)

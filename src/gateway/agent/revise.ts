@@ -82,7 +82,7 @@ async function attempt(
   const read = await openThread(deps, caller, request)
   const freezes = await freezesNow(deps, caller.tenant)
   refuseFrozen(freezes, read.value)
-  deps.origin?.span.goesOn(traceOf(read.value))
+  deps.origin?.span?.goesOn(traceOf(read.value))
   checkShape(read.value, request.revision)
   const use = snapshot.useOf(caller.tenant, entry, read.value.tool)
   checkPayload({ snapshot, use }, read.value, request.revision)

@@ -150,7 +150,7 @@ function answerAtOnce(deps: Deps, evaluation: Evaluation): Plan<Decision> | Prom
   const record = evidenceOf(deps, evaluation, type)
   const evidence = [record]
   const event = webhookOf(record)
-  const notices = event === undefined ? [] : [noticeOf(deps, evaluation, event, answer)]
+  const notices = event === undefined ? [] : [() => noticeOf(deps, evaluation, event, answer)]
   if (status === 'allow') {
     const { writes, landed, guards: noted } = noteAllowed(deps, evaluation)
     const plan = { answer, evidence, notices, counted: true, writes, landed, guards: [...guards, ...noted] }
@@ -190,14 +190,14 @@ function noticeOf(
   const { tool_name, workflow_name, task_label } = submission.request
   return {
     at,
-    heading: () => headingFor(evaluation, newTagKey(deps)),
     payload: payloadOf(submission.request),
-    ...defined({ trace: deps.origin?.span.context() }),
+    ...defined({ trace: deps.origin?.span?.context() }),
     body: {
       type,
       tenant_id: caller.tenant,
       agent_id: caller.id,
       tool_name,
+      heading: headingFor(evaluation, newTagKey(deps)),
       task_id: submission.taskId,
       decision: status,
       risk: outcome.risk,

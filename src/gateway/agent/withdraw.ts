@@ -44,7 +44,7 @@ export async function withdraw(
       ownThread(deps, caller, { thread_id: withdrawal.thread_id }),
       freezesNow(deps, caller.tenant),
     ])
-    deps.origin?.span.goesOn(traceOf(thread.value))
+    deps.origin?.span?.goesOn(traceOf(thread.value))
     const { answer, ...plan } = withdrawn(deps, thread, { freezes, withdrawal })
     return {
       ...plan,

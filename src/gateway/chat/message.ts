@@ -3,11 +3,14 @@ import type { ChatAct, ChatField, ChatMessage, ChatRun } from '../../domain/chat
 import type { Heading } from '../../domain/heading.ts'
 import { codeOf, segmentsOf } from '../../domain/hidden-characters.ts'
 import { hasRightToLeft } from '../../domain/letter-order.ts'
+import { cut } from '../../domain/shorten.ts'
 import type { SeatState } from '../../domain/quorum.ts'
 import { currentVotes, type Thread } from '../../domain/thread.ts'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { payloadName } from '../../policy/language/fields.ts'
+import { payloadPath } from '../../policy/language/payload-path.ts'
 import type { LevelView } from '../../policy/language/level-view.ts'
+import { valueAt } from '../review/display.ts'
 
 /**
  * The message about a call, as a channel has to display it now (docs/chat.md). It has the call and policy's own words,
@@ -68,7 +71,8 @@ export function drawMessage(told: Told): Drawn {
   const hindrances = [...hindrancesOf(told, call, all), ...boundsOf(all)]
   const whole = hindrances.length === 0
   const shown = whole ? all : reasonFields(call)
-  const places = [...new Set([...shown.map(({ place }) => place), ...(whole ? call.parts : [])])].sort()
+  const held = shown.filter(({ isCut }) => isCut !== true).map(({ place }) => place)
+  const places = [...new Set([...held, ...(whole ? call.parts : [])])].sort()
   const others: ChatAct[] = thread.requirement.interactive === true ? [] : ['request_changes', 'reject']
   const acts: ChatAct[] = whole ? ['approve', ...others] : others
   const why = whole ? {} : { why: `Not to approve here: ${hindrances.join(', ')}.` }
@@ -119,6 +123,8 @@ interface Field {
   /** The number of values inside. */
   readonly leaves: number
   readonly strong: boolean
+  /** True when the message does not hold the value of the call whole. */
+  readonly isCut?: boolean
 }
 
 /** The members of the payload as the console orders them: those that decided first, then as the contract lists them. */
@@ -156,13 +162,16 @@ const leavesOf = (value: JsonValue): number => {
 }
 
 /** Values that decided, for a message that does not hold the whole call. */
-function reasonFields({ because }: ToldCall): Field[] {
+function reasonFields({ because, payload }: ToldCall): Field[] {
   return because.slice(0, CHAT_BOUNDS.fields).flatMap((one): Field[] => {
     const { field, value, hidden, state } = one
     if (!isOf(field, 'payload')) return []
-    const text = hidden === true ? '(hidden)' : (state ?? spelled(String(value)).slice(0, REASON_CHARACTERS))
-    const name = inert(field.replace(/^payload\./, '')).slice(0, REASON_CHARACTERS)
-    return [{ name, place: field, text, leaves: 1, strong: true }]
+    const text = hidden === true ? '(hidden)' : (state ?? cut(spelled(String(value)), REASON_CHARACTERS))
+    const name = cut(inert(field.replace(/^payload\./, '')), REASON_CHARACTERS)
+    const steps = payloadPath(field)
+    const there = steps && valueAt(payload, steps)
+    const isWhole = there === undefined ? state === 'missing' : state === undefined && textOf(there) === text
+    return [{ name, place: field, text, leaves: 1, strong: true, isCut: !isWhole }]
   })
 }
 

@@ -73,14 +73,6 @@ const shareOf = (limit: string, by: string): string => `${limit}/by/${by}`
 
 /** Charges the budget at the time `at`. A negative amount reverses the charge of that time. */
 export function spend(spending: Spending, at: number, amount = 1): Write[] {
-  const charges = chargesOf(spending, at, amount)
-  const until = forgetAt(at)
-  return amount < 0 ? charges : charges.flatMap((one) => [one, purgeAt('limit', one.limit, until)])
-}
-
-type Charge = Extract<Write, { op: 'charge' }>
-
-function chargesOf(spending: Spending, at: number, amount: number): Charge[] {
   const limit = counterOf(spending)
   const limits = spending.by === undefined ? [limit] : [limit, shareOf(limit, spending.by)]
   const { windowMs } = TERMS[spending.budget]
@@ -99,29 +91,40 @@ interface Parts {
 
 /**
  * Adds a charge for the commit's size to the budget of bytes per day. People have a budget of their own, of the same
- * size, so that agents cannot keep them from reviewing. The check of the timer is scheduled once a day for each counter
- * and instance, because nearly every commit charges these counters.
- *
- * @returns to be called when the commit is durable
+ * size, so that agents cannot keep them from reviewing.
  */
-export function chargeBytes(
-  deps: Deps,
-  commit: Parts,
-  { tenant, at, actor }: { readonly tenant: string; readonly at: number; readonly actor: Actor },
-): () => void {
+export function chargeBytes(deps: Deps, commit: Parts, at: number, actor: Actor): void {
   const amount = bytesOf(commit)
   const holder = actor.kind === 'agent' ? {} : { holder: 'people' }
   const spending: Spending = { budget: 'bytes_per_day', ...holder, by: actor.id }
   commit.guards.push(budgetGuard(deps, spending, amount))
-  const charges = chargesOf(spending, at, amount)
-  commit.writes.push(...charges)
-  const until = forgetAt(at)
-  const { scheduled } = deps
-  const unscheduled = charges.filter(({ limit }) => scheduled.get(`${tenant} ${limit}`) !== until)
-  for (const { limit } of unscheduled) commit.writes.push(purgeAt('limit', limit, until))
+  commit.writes.push(...spend(spending, at, amount))
+}
+
+/**
+ * Schedules the timer's check of each budget that a commit charges, once a day for each counter and instance, because
+ * nearly every commit charges one.
+ *
+ * @returns to be called when the commit is durable
+ */
+export function scheduleChecks(
+  { scheduled }: Deps,
+  tenant: string,
+  writes: Write[],
+): (() => void) | undefined {
+  const unscheduled: [counter: string, until: number][] = []
+  for (const write of writes) {
+    if (write.op !== 'charge' || write.amount < 0 || !write.limit.startsWith(PREFIX)) continue
+    const until = forgetAt(write.at)
+    const counter = `${tenant} ${write.limit}`
+    if (scheduled.get(counter) === until) continue
+    unscheduled.push([counter, until])
+    writes.push(purgeAt('limit', write.limit, until))
+  }
+  if (unscheduled.length === 0) return undefined
   return () => {
     if (scheduled.size >= REMEMBERED_COUNTERS) scheduled.clear()
-    for (const { limit } of unscheduled) scheduled.set(`${tenant} ${limit}`, until)
+    for (const [counter, until] of unscheduled) scheduled.set(counter, until)
   }
 }
 

@@ -13,7 +13,7 @@ import type { Caller } from './caller.ts'
 import type { ByteSemaphore } from './byte-semaphore.ts'
 import type { Thread } from '../../domain/thread.ts'
 import type { Versioned } from './records.ts'
-import type { Notice } from './notice.ts'
+import type { MakeNotice } from './notice.ts'
 import type { Origin } from './trace-context.ts'
 
 /** Dependencies of all verbs. No verb creates a clock, a random source or a policy itself. */
@@ -79,7 +79,7 @@ export interface Deps {
    */
   readonly epochs: Map<string, string>
   /** The part of a commit that writes the deliveries of its notices. */
-  enqueue(deps: Deps, tenant: string, notices: readonly Notice[]): Promise<Enqueued>
+  enqueue(deps: Deps, tenant: string, notices: readonly MakeNotice[]): Promise<Enqueued>
   /** Called when deliveries of a tenant are durable. A missed call is harmless, because the worker also polls. */
   enqueued(tenant: string): void
   /** Bounds the memory of large deliveries until they are written. */

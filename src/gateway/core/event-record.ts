@@ -1,4 +1,3 @@
-import { defined } from '../../contract/defined.ts'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { canonicalJson } from '../../domain/digest.ts'
 import { commitmentTo, type Disclosures, SEED_BYTES } from '../../domain/disclosure.ts'
@@ -92,8 +91,8 @@ export function discloseRecord(
   random: (bytes: number) => Uint8Array,
   keyName?: string,
 ): EncodedRecord {
-  const members = record.disclosed && (defined(record.disclosed) as JsonObject)
-  if (members === undefined || Object.keys(members).length === 0)
+  const members = record.disclosed as JsonObject | undefined
+  if (members === undefined || Object.values(members).every((value) => value === undefined))
     return { body: encodeEvidence(record, keyName), disclosures: undefined }
   const seed = Buffer.from(random(SEED_BYTES)).toString('base64url')
   const details = { ...record.details, commitment: commitmentTo(members, seed) }

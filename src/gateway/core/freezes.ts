@@ -45,7 +45,7 @@ export function frozenOutcome(
   { freezes }: KnownFreezes,
   call: { readonly agent: string; readonly tool: string },
 ): Outcome | undefined {
-  const freeze = freezeOf(freezes, call)
+  const freeze = freezes.freezes.length === 0 ? undefined : freezeOf(freezes, call)
   if (freeze === undefined) return undefined
   const message = closingMessage('frozen', freeze.reason)
   return {

@@ -8,8 +8,9 @@ export const INDEX = {
    * src/gateway/core/expiry-index.ts.
    */
   purge: 'purge',
+  /** Threads that do not wait for review. */
   status: (status: string): string => `status/${status}`,
-  /** Waiting threads of one assessed risk. */
+  /** Threads of one assessed risk that wait for review. */
   pending: (risk: string): string => `pending/${risk}`,
   /** Waiting threads of one risk, scored by the time by which each needs a vote. */
   queue: (risk: string): string => `queue/${risk}`,

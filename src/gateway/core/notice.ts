@@ -2,7 +2,6 @@ import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import type { VoteDecision } from '../../contract/review-requests.ts'
 import type { WebhookBody, WebhookEvent } from '../../contract/webhook.ts'
-import type { Heading } from '../../domain/heading.ts'
 import { groupsBy } from '../../domain/quorum.ts'
 import { currentVotes, type Thread } from '../../domain/thread.ts'
 import { type TraceContext, traceOf } from './trace-context.ts'
@@ -16,8 +15,6 @@ export interface Notice {
   readonly payload?: JsonObject
   /** The key of the tags in place of sensitive values, for an event of a thread. */
   readonly tag_key?: string | undefined
-  /** Makes the heading of a call that was decided at once. Most tenants have no destination that reads it. */
-  readonly heading?: () => Heading
   /** The trace that each delivery links to. */
   readonly trace?: TraceContext | undefined
   /** True when an equal call already waits. Chats get no second message, but programs get every event. */
@@ -26,7 +23,12 @@ export interface Notice {
   readonly quiet?: true
 }
 
-export const asRepeat = (notice: Notice): Notice => ({ ...notice, repeat: true })
+/** Makes a notice, once a destination is there that may receive it. */
+export type MakeNotice = () => Notice
+
+export const asRepeat =
+  (make: MakeNotice): MakeNotice =>
+  () => ({ ...make(), repeat: true })
 
 /** The votes that lead to an event. An expired approval names the reviewers who approved. */
 const DECIDING: Partial<Record<WebhookEvent, VoteDecision>> = {

@@ -16,7 +16,8 @@ export const workOf = (operation: string): Work | undefined =>
 export interface Origin {
   /** The id in every log line of the request, and in its answer. */
   readonly request: string
-  readonly span: Span
+  /** Absent without tracing, when the caller sent no trace. */
+  readonly span?: Span | undefined
 }
 
 /**

@@ -3,12 +3,12 @@ import { KEY_NAME_CHARS } from '../../domain/evidence.ts'
 import { leafHash } from '../../domain/digest.ts'
 import type { Commit, CommitResult, Guard, Write } from '../../store/store.ts'
 import { StoreIndeterminate, StoreUnavailable, TilesUnavailable } from '../../store/store.ts'
-import { chargeBytes, refuseOverBudget } from './budgets.ts'
+import { chargeBytes, refuseOverBudget, scheduleChecks } from './budgets.ts'
 import { type ProofGuard, unauthenticated } from './caller.ts'
 import type { Deps, Enqueued } from './deps.ts'
 import { discloseRecord, type EvidenceRecord } from './event-record.ts'
 import { publicReason } from './write-refusal.ts'
-import type { Notice } from './notice.ts'
+import type { MakeNotice } from './notice.ts'
 
 /** The effects of one attempt of a verb, applied as a whole or not at all. */
 export interface Plan<T> {
@@ -19,7 +19,7 @@ export interface Plan<T> {
   readonly writes?: readonly Write[]
   readonly evidence?: readonly EvidenceRecord[]
   /** Events for the destinations of webhooks, in the same commit. */
-  readonly notices?: readonly Notice[]
+  readonly notices?: readonly MakeNotice[]
   /**
    * Confirms the answer, because the caller may act on it. The commit takes place even without writes, so that the read
    * is as durable as a write.
@@ -163,10 +163,8 @@ function commitOf<T>(
   const events = records.map(({ body }) => body)
   const disclosures = records.map((one) => one.disclosures)
   const actor = evidence[0]?.actor
-  const charged =
-    counted && actor !== undefined
-      ? chargeBytes(deps, { guards, writes, events, disclosures }, { tenant, at: begun, actor })
-      : undefined
+  if (counted && actor !== undefined) chargeBytes(deps, { guards, writes, events, disclosures }, begun, actor)
+  const charged = scheduleChecks(deps, tenant, writes)
   const deadline = Math.min(deps.store.now() + deps.storeDeadlineMs, begun + LONGEST_ATTEMPT_MS, before - 1)
   return { commit: { commitId: deps.nextCommitId(), deadline, guards, writes, events, disclosures }, charged }
 }

@@ -1,5 +1,6 @@
 import { type Store, StoreUnavailable } from '../../store/store.ts'
-import type { Deps, Observation } from '../core/deps.ts'
+import type { Confirmed } from '../../evidence/confirmed.ts'
+import type { Deps } from '../core/deps.ts'
 import { filesAfter } from '../core/record-files.ts'
 import { read, SYSTEM } from '../core/records.ts'
 
@@ -11,11 +12,6 @@ import { read, SYSTEM } from '../core/records.ts'
  * A store of durability `async` may lose its last seconds, so only signed records count there.
  */
 export interface LossWatch {
-  /**
-   * Records the end of a verb's commit. If its number is not above all earlier ones, reads the store: it may have lost
-   * records.
-   */
-  noted(observation: Extract<Observation, { kind: 'commit' }>): void
   /** Records a confirmed report of this instance. */
   reported(at: number): void
   /** Records a tree over evidence that was signed. */
@@ -53,13 +49,10 @@ export interface LossOptions {
   readonly log: string
   /** The id of this instance in its reports. */
   readonly instance: string
+  /** What the store has confirmed. */
+  readonly confirmed: Confirmed
   /** Called once. */
   readonly onLost: (reason: string) => void
-}
-
-interface Written {
-  readonly number: number
-  readonly commitId: string
 }
 
 /** Tenants that one check compares. Further tenants have their turn in the next checks. */
@@ -75,7 +68,6 @@ class Watch implements LossWatch {
   readonly #store: Store
   readonly #options: LossOptions
   readonly #isStrict: boolean
-  readonly #written = new Map<string, Written>()
   readonly #signed = new Map<string, number>()
   #reportedAt: number | undefined
   #reason: string | undefined
@@ -85,15 +77,8 @@ class Watch implements LossWatch {
     this.#store = store
     this.#options = options
     this.#isStrict = store.durability !== 'async'
-  }
-
-  noted({ tenant, commitId, result }: Extract<Observation, { kind: 'commit' }>): void {
-    const number = result?.ok === true ? result.numbers.at(-1) : undefined
-    if (number === undefined) return
-    const known = this.#written.get(tenant)
-    if (known === undefined || number > known.number) this.#written.set(tenant, { number, commitId })
     // answers may overtake one another, so only the store itself shows whether a number was given twice
-    else this.#checkTenant(tenant).catch(() => undefined)
+    options.confirmed.onTwice = (tenant) => void this.#checkTenant(tenant).catch(() => undefined)
   }
 
   reported(at: number): void {
@@ -105,7 +90,7 @@ class Watch implements LossWatch {
   }
 
   least(tenant: string): Least {
-    const written = this.#isStrict ? (this.#written.get(tenant)?.number ?? 0) : 0
+    const written = this.#isStrict ? (this.#options.confirmed.written.get(tenant)?.number ?? 0) : 0
     return { signed: this.#signed.get(tenant) ?? 0, written }
   }
 
@@ -126,7 +111,7 @@ class Watch implements LossWatch {
   async check(): Promise<void> {
     await this.requireSameStore()
     await this.#checkReport()
-    const tenants = [...this.#written.keys()]
+    const tenants = [...this.#options.confirmed.written.keys()]
     const some = tenants.length <= TENANTS_AT_ONCE ? tenants : this.#nextOf(tenants)
     await Promise.all(some.map((tenant) => this.#checkTenant(tenant)))
   }
@@ -147,7 +132,7 @@ class Watch implements LossWatch {
   }
 
   async #checkTenant(tenant: string): Promise<void> {
-    const last = this.#written.get(tenant)
+    const last = this.#options.confirmed.written.get(tenant)
     if (!this.#isStrict || last === undefined) return
     const [event] = await this.#store.events(tenant, last.number - 1, 1)
     if (event?.number === last.number && event.commitId === last.commitId) return

@@ -154,17 +154,27 @@ function requirePlaces(places: readonly string[], parts: readonly string[], { sh
   const isPlace = (place: string): boolean => {
     if (place === 'payload' || members.has(place) || parts.includes(place)) return true
     const steps = payloadPath(place)
-    return steps !== undefined && payloadName(steps) === place && isAt(shown.payload as JsonValue, steps)
+    return (
+      steps !== undefined &&
+      payloadName(steps) === place &&
+      valueAt(shown.payload as JsonValue, steps) !== undefined
+    )
   }
   const other = places.find((place) => !isPlace(place))
   if (other !== undefined)
     throw new GatewayError('invalid_request', '`displayed` names a place that the call does not have')
 }
 
-function isAt(value: JsonValue | undefined, [step, ...rest]: readonly (string | number)[]): boolean {
-  if (step === undefined) return value !== undefined
-  if (value === null || typeof value !== 'object' || !Object.hasOwn(value, step)) return false
-  return Array.isArray(value) === (typeof step === 'number') && isAt((value as JsonObject)[step], rest)
+/** The value at these keys and indexes; undefined where the call has none. */
+export function valueAt(
+  value: JsonValue | undefined,
+  [step, ...rest]: readonly (string | number)[],
+): JsonValue | undefined {
+  if (step === undefined) return value
+  if (value === null || typeof value !== 'object' || !Object.hasOwn(value, step)) return undefined
+  return Array.isArray(value) === (typeof step === 'number')
+    ? valueAt((value as JsonObject)[step], rest)
+    : undefined
 }
 
 /** The maximum number of missing parts that a refusal names. */

@@ -88,7 +88,7 @@ async function pageOf(
     // doubles when few records match
     const size = Math.min(Math.max(limit + 1, looked), CHUNK, SCAN - looked)
     const bounds = { ...boundsOf(query, segment), limit: size, ...(after === undefined ? {} : { after }) }
-    const entries = await storeCall(() => deps.store.range(caller.tenant, segment.index, bounds))
+    const entries = await storeCall(() => rangeOf(deps, caller.tenant, segment, bounds))
     const found = await storeCall(() => threadsAt(deps, caller.tenant, entries))
     if (fill(page, entries, (i) => found[i] && show(found[i], segment)))
       return { ...answerOf(page), ...cursorOf(page) }
@@ -97,6 +97,23 @@ async function pageOf(
     await nextTurn()
   }
   return page.segment < segments.length ? { ...answerOf(page), ...cursorOf(page) } : answerOf(page)
+}
+
+/** The next entries of all indexes of a segment. The threads of only as many are read as one index would give. */
+async function rangeOf(
+  { store }: Deps,
+  tenant: string,
+  { indexes }: Segment,
+  bounds: RangeBounds,
+): Promise<readonly IndexEntry[]> {
+  const found = (await Promise.all(indexes.map((index) => store.range(tenant, index, bounds)))).flat()
+  if (indexes.length === 1) return found
+  const sign = bounds.reverse === true ? -1 : 1
+  const order = (a: IndexEntry, b: IndexEntry): number =>
+    sign * (a.score - b.score || (a.member < b.member ? -1 : Number(a.member > b.member)))
+  // a thread whose risk rises between two reads is in both indexes
+  const isFirst = ({ member }: IndexEntry, i: number): boolean => found[i - 1]?.member !== member
+  return found.sort(order).filter(isFirst).slice(0, bounds.limit)
 }
 
 interface Page {

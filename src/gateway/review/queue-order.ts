@@ -3,9 +3,9 @@ import type { ThreadsQuery } from '../../contract/review-requests.ts'
 import { RISKS } from '../../domain/decision.ts'
 import { INDEX } from '../core/indexes.ts'
 
-/** A part of a list: the entries of one index, in order. */
+/** A part of a list: the entries of indexes with the same kind of score, in one order. */
 export interface Segment {
-  readonly index: string
+  readonly indexes: readonly string[]
   readonly reverse?: boolean
   /** Set when the time of a thread's creation scores the index. */
   readonly byCreation?: boolean
@@ -23,10 +23,10 @@ type Sort = NonNullable<ThreadsQuery['sort']>
  */
 export function segmentsOf(query: ThreadsQuery, reviewer: string): readonly Segment[] {
   const sort = sortOf(query)
-  if (query.voted !== undefined) return [{ index: INDEX.voted(reviewer), reverse: sort !== 'oldest' }]
+  if (query.voted !== undefined) return [{ indexes: [INDEX.voted(reviewer)], reverse: sort !== 'oldest' }]
   if (sort === 'urgency') return byUrgency(query)
-  if (sort === 'agent' || sort === 'tool') return [{ index: INDEX.queueBy(sort) }]
-  return [{ index: indexOf(query), byCreation: true, reverse: sort === 'newest' }]
+  if (sort === 'agent' || sort === 'tool') return [{ indexes: [INDEX.queueBy(sort)] }]
+  return [{ indexes: indexesOf(query), byCreation: true, reverse: sort === 'newest' }]
 }
 
 function sortOf({ sort, status, agent, task_id }: ThreadsQuery): Sort {
@@ -45,14 +45,15 @@ const MOST_SEVERE_FIRST = RISKS.toReversed()
 
 function byUrgency({ risk, mine }: ThreadsQuery): readonly Segment[] {
   const risks = risk === undefined ? MOST_SEVERE_FIRST : [risk]
-  const parts = risks.map((one): Segment => ({ index: INDEX.queue(one) }))
+  const parts = risks.map((one): Segment => ({ indexes: [INDEX.queue(one)] }))
   const own = parts.map((part) => ({ ...part, mine: true }))
   return mine === undefined ? [...own, ...parts.map((part) => ({ ...part, mine: false }))] : own
 }
 
-/** The smallest index that contains every match. */
-function indexOf({ task_id, agent, status }: ThreadsQuery): string {
-  if (task_id !== undefined && agent !== undefined) return INDEX.task(agent, task_id)
-  if (status === undefined || status === 'ended') return INDEX.threads
-  return INDEX.status(status === 'withdrawn' ? 'rejected' : status)
+/** The smallest indexes that contain every match. */
+function indexesOf({ task_id, agent, status, risk }: ThreadsQuery): readonly string[] {
+  if (task_id !== undefined && agent !== undefined) return [INDEX.task(agent, task_id)]
+  if (status === undefined || status === 'ended') return [INDEX.threads]
+  if (status === 'pending_review') return (risk === undefined ? RISKS : [risk]).map(INDEX.pending)
+  return [INDEX.status(status === 'withdrawn' ? 'rejected' : status)]
 }

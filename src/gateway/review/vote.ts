@@ -67,7 +67,7 @@ async function voteOnce(deps: Deps, caller: Caller, ballot: Ballot): Promise<Com
     reviewerEntry(snapshot, caller)
     const tenant = snapshot?.directory.tenants.get(caller.tenant)
     const thread = await findThread(deps, caller.tenant, ballot.thread_id)
-    deps.origin?.span.refersTo(traceOf(thread.value))
+    deps.origin?.span?.refersTo(traceOf(thread.value))
     const freezes = await freezesNow(deps, caller.tenant)
     refuseFrozenReviewer(freezes, caller.id)
     checkPending(thread.value, { now: deps.store.now(), freezes, rejects })

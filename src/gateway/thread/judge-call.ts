@@ -9,7 +9,7 @@ export async function decide(deps: Deps, snapshot: Snapshot | undefined, call: C
   const outcome = await snapshot.decide(call)
   const seconds = (performance.now() - start) / 1000
   const { verdict, fault } = outcome
-  const traceparent = deps.origin?.span.received?.traceparent
+  const traceparent = deps.origin?.span?.received?.traceparent
   deps.observe({ kind: 'evaluated', verdict, seconds, fault, traceparent })
   const { requirement } = outcome
   return requirement?.working ? { ...outcome, requirement: clocked(requirement, call.at) } : outcome

@@ -17,13 +17,12 @@ interface Entry {
   readonly to: number
 }
 
-/** The thread's entries by status, which its creation scores, and its entries in the orders of the queue. */
+/** The thread's entry by status and risk, which its creation scores, and its entries in the orders of the queue. */
 export function entriesOf(thread: Thread | undefined): readonly Entry[] {
   if (thread === undefined) return []
   const { thread_id: member, created_at: to, status, risk } = thread
-  const byStatus = [{ index: INDEX.status(status), member, to }, ...voteEntries(thread)]
-  if (status !== 'pending_review') return byStatus
-  return [...byStatus, { index: INDEX.pending(risk), member, to }, ...queueEntries(thread)]
+  const index = status === 'pending_review' ? INDEX.pending(risk) : INDEX.status(status)
+  return [{ index, member, to }, ...voteEntries(thread), ...queueEntries(thread)]
 }
 
 /** The thread's entries by tool and by reviewer, scored by the last votes. They stay when a vote no longer counts. */

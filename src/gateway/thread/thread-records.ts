@@ -21,7 +21,7 @@ import type { EvidenceRecord } from '../core/event-record.ts'
 import { askedNoMore } from './equal-calls.ts'
 import { moveIndexes } from './thread-indexes.ts'
 import { reasonsOf } from './reasons.ts'
-import { type Notice, threadNotice } from '../core/notice.ts'
+import { type MakeNotice, threadNotice } from '../core/notice.ts'
 import { type Claims, put, read, type RevisionRecord, unlessBroken } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 
@@ -34,7 +34,7 @@ const SUBJECT_CHARS = 400
 export function claimsOf(request: DecisionRequest | Revision): Claims {
   const { subject, preview, summary, workflow_name, task_label, risk_level } = request
   const images = 'images' in request ? (request.images as readonly string[] | undefined) : undefined
-  const claims = { subject, preview, summary, workflow_name, task_label, risk_level, images }
+  const claims = { images, preview, risk_level, subject, summary, task_label, workflow_name }
   return Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined))
 }
 
@@ -72,7 +72,8 @@ export function nonceOf(deps: Deps): string {
 export function revisionRecord(proposal: Proposal): RevisionRecord {
   const { thread_id, number, tool, payload, action_hash, claims, heading, outcome, nonce } = proposal
   const payload_digest = digestOf(payload)
-  const shown = { thread_id, number, tool, payload_digest, claims, heading, nonce, action_hash }
+  // in RFC 8785 order, like claims and heading, which avoids sorting
+  const shown = { action_hash, claims, heading, nonce, number, payload_digest, thread_id, tool }
   return {
     number,
     ...(proposal.revision_id === undefined ? {} : { revision_id: proposal.revision_id }),
@@ -155,7 +156,7 @@ export interface WrittenThread {
   readonly writes: readonly Write[]
   readonly evidence: readonly EvidenceRecord[]
   /** The events of the evidence that webhooks receive. */
-  readonly notices: readonly Notice[]
+  readonly notices: readonly MakeNotice[]
 }
 
 export interface ThreadChanged {
@@ -199,11 +200,17 @@ export function writeThread(
     ],
     evidence,
     notices: [
-      ...events.map((type, i) =>
-        threadNotice(type, thread, { at, sequence: last + i + 1, ...(payload && { payload }) }),
+      ...events.map(
+        (type, i) => () =>
+          threadNotice(type, thread, { at, sequence: last + i + 1, ...(payload && { payload }) }),
       ),
       ...(isQuiet
-        ? [{ ...threadNotice('review.pending', thread, { at, sequence: last }), quiet: true as const }]
+        ? [
+            () => ({
+              ...threadNotice('review.pending', thread, { at, sequence: last }),
+              quiet: true as const,
+            }),
+          ]
         : []),
     ],
   }

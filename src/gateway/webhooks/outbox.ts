@@ -12,7 +12,7 @@ import type { KnownDestinations } from '../core/caches.ts'
 import { type DeliveryRecord, put, read, revisionId, unchanged } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { shownHeading } from '../thread/heading.ts'
-import type { Notice } from '../core/notice.ts'
+import type { MakeNotice, Notice } from '../core/notice.ts'
 
 /*
  * The outbox (docs/webhooks.md): the commit of an event also writes its deliveries. Therefore no event is lost or
@@ -34,12 +34,13 @@ async function destinationsNow(deps: Deps, tenant: string): Promise<KnownDestina
 const NOTHING: Enqueued = { guards: [], writes: [] }
 
 /** The part of a commit that enqueues deliveries for the tenant's destinations. */
-export async function enqueue(deps: Deps, tenant: string, notices: readonly Notice[]): Promise<Enqueued> {
+export async function enqueue(deps: Deps, tenant: string, notices: readonly MakeNotice[]): Promise<Enqueued> {
   if (notices.length === 0) return NOTHING
   const known = deps.destinations.get(tenant) ?? (await destinationsNow(deps, tenant))
   if (known.list.length === 0) return { guards: guardsOf(known), writes: [] }
   const hasApp = known.list.some(({ format }) => isChatApp(format))
-  const heard = hasApp ? notices : notices.filter(({ quiet }) => quiet !== true)
+  const made = notices.map((make) => make())
+  const heard = hasApp ? made : made.filter(({ quiet }) => quiet !== true)
   if (heard.length === 0) return { guards: guardsOf(known), writes: [] }
   const shown = heard.map((notice) => asShown(deps, notice))
   const addressed = await Promise.all(
@@ -64,7 +65,7 @@ export async function enqueue(deps: Deps, tenant: string, notices: readonly Noti
  * sensitive.
  */
 function asShown(deps: Deps, notice: Notice): Notice {
-  const { tool_name, heading = notice.heading?.() } = notice.body
+  const { tool_name, heading } = notice.body
   if (tool_name === undefined || heading === undefined) return notice
   const shown = shownHeading(deps.policies.current(), tool_name, heading)
   return { ...notice, body: { ...notice.body, heading: shown } }

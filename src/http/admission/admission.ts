@@ -1,33 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { type Waiting, Lane } from './lane.ts'
 import type { RequestKind } from '../../contract/operation.ts'
 import { bodyBytesOf, kindOf, isUnknown, type Sender } from './request.ts'
 import { OVERLOADED, refuse, TOO_MANY_BODIES } from './refusal.ts'
 import { createShares, type Shares } from './shares.ts'
-
-/**
- * Admits a limited number of requests at a time. Further requests wait in a queue for a limited time
- * (docs/decisions/0026). Routing and the lookup of the credential happen only after admission. While a request waits,
- * the gateway reads only the part of the body that arrived with the header.
- */
-export interface Admission {
-  /**
-   * Calls `go` immediately or in the request's turn. Otherwise, refuses and answers the request, which then has no
-   * effect.
-   */
-  enter(request: IncomingMessage, response: ServerResponse, go: () => void): void
-  /**
-   * Called when the body has arrived. Calls `go` immediately, or in the request's turn when the request lost its place
-   * because of a late body.
-   */
-  resume(response: ServerResponse, go: () => void): void
-  /** Called when the request starts a long wait or is answered. The request then permanently gives up its place. */
-  leave(response: ServerResponse): void
-  /** Called when the gateway accepted a connection; further connections may wait. */
-  connected(): void
-  sight(): Sight
-  close(): void
-}
 
 /** The number of requests of each kind: with a place, in the queue, and refused since the start. */
 export interface Sight {
@@ -96,10 +72,15 @@ interface Asking {
 }
 
 export function createAdmission(options: AdmissionOptions): Admission {
-  return new QueueWithPatience(options)
+  return new Admission(options)
 }
 
-class QueueWithPatience implements Admission {
+/**
+ * Admits a limited number of requests at a time. Further requests wait in a queue for a limited time
+ * (docs/decisions/0026). Routing and the lookup of the credential happen only after admission. While a request waits,
+ * the gateway reads only the part of the body that arrived with the header.
+ */
+export class Admission {
   readonly #options: AdmissionOptions
   readonly #now: () => number
   readonly #lanes: Readonly<Record<RequestKind, Lane<Asking>>>
@@ -128,6 +109,10 @@ class QueueWithPatience implements Admission {
     }
   }
 
+  /**
+   * Calls `go` immediately or in the request's turn. Otherwise, refuses and answers the request, which then has no
+   * effect.
+   */
   enter(request: IncomingMessage, response: Response, go: () => void): void {
     const kind = kindOf(request.url ?? '')
     if (kind === 'none') return go()
@@ -145,6 +130,15 @@ class QueueWithPatience implements Admission {
     else this.#wait(asking)
   }
 
+  /** A listener of requests, which enter before `handle` serves them. */
+  serving(handle: RequestListener): RequestListener {
+    return (request, response) => this.enter(request, response, () => handle(request, response))
+  }
+
+  /**
+   * Called when the body has arrived. Calls `go` immediately, or in the request's turn when the request lost its place
+   * because of a late body.
+   */
   resume(response: Response, go: () => void): void {
     // the request was refused, because its holder had too many late bodies
     if (response.writableEnded) return
@@ -155,6 +149,7 @@ class QueueWithPatience implements Admission {
     this.#wait(asking, true)
   }
 
+  /** Called when the request starts a long wait or is answered. The request then permanently gives up its place. */
   leave({ [ASKING]: asking }: Response): void {
     if (asking === undefined) return
     const { state } = asking
@@ -167,6 +162,7 @@ class QueueWithPatience implements Admission {
     }
   }
 
+  /** Called when the gateway accepted a connection; further connections may wait. */
   connected(): void {
     this.#crowded = true
   }

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import { STATUS_CODES, type ServerResponse } from 'node:http'
 import { GatewayError, problemOf } from '../../contract/errors.ts'
 
 /**
@@ -37,4 +37,19 @@ export function refuse(response: ServerResponse, refusal: Refusal, retrySeconds:
   const rest = ['cache-control', 'no-store', 'content-length', length, 'retry-after', String(retrySeconds)]
   response.writeHead(status, [...type, ...rest])
   response.end(text)
+}
+
+/** A refusal as text, for a connection on which no request can be answered any more. */
+export function rawRefusal(problem: ReturnType<typeof problemOf>, ...headers: readonly string[]): string {
+  const body = JSON.stringify(problem)
+  const head = [
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
+    'content-type: application/problem+json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'cache-control: no-store',
+    'x-content-type-options: nosniff',
+    ...headers,
+    'connection: close',
+  ]
+  return `${head.join('\r\n')}\r\n\r\n${body}`
 }

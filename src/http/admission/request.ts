@@ -31,7 +31,12 @@ const CREDENTIAL = /\bcs[krs]_([a-z0-9-]{1,32})_[\w-]{43,}/
  * only a claim. Claims to be of a tenant have a separate line, so that forged keys do not delay a known agent. All
  * tenants that no directory lists share one name.
  */
-export function senderOf({ headers, url = '' }: IncomingMessage, { gateway, adminKeys }: Known): Sender {
+export const sendersOf =
+  (known: Known) =>
+  (request: IncomingMessage): Sender =>
+    senderOf(request, known)
+
+function senderOf({ headers, url = '' }: IncomingMessage, { gateway, adminKeys }: Known): Sender {
   const { authorization, cookie } = headers
   const [credential, tenant] = CREDENTIAL.exec(authorization ?? cookie ?? '') ?? []
   if (tenant === undefined) {

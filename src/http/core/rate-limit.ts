@@ -6,21 +6,19 @@ export interface Rate {
   readonly withinMs: number
 }
 
-export interface Rates {
-  /** Returns the milliseconds to wait when `key` exceeds `rate`; undefined otherwise. */
-  take(key: string, rate: Rate): number | undefined
-}
-
 interface Counted {
   readonly rate: Rate
   readonly bucket: TokenBucket
 }
 
+export type Rates = ReturnType<typeof createRates>
+
 /** Limits the calls of each key. Each instance counts separately. */
-export function createRates(): Rates {
+export function createRates() {
   const counted = new Map<string, Counted>()
   return {
-    take(key, rate) {
+    /** Returns the milliseconds to wait when `key` exceeds `rate`; undefined otherwise. */
+    take(key: string, rate: Rate): number | undefined {
       const known = counted.get(key)
       const { bucket } = known !== undefined && isSame(known.rate, rate) ? known : begin(rate, known)
       if (bucket !== known?.bucket) counted.set(key, { rate, bucket })

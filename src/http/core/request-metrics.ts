@@ -51,7 +51,7 @@ function observationOf(request: FastifyRequest, reply: FastifyReply): HttpObserv
     status: reply.statusCode,
     seconds: reply.elapsedTime / 1000,
     problem: request.problem,
-    traceparent: request.origin?.span.received?.traceparent,
+    traceparent: request.origin?.span?.received?.traceparent,
   }
 }
 

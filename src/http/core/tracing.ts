@@ -1,22 +1,20 @@
 import { createTraceState } from '@opentelemetry/api'
-import type { FastifyInstance, FastifyRequest, onRequestHookHandler, onSendHookHandler } from 'fastify'
+import type { FastifyRequest, onRequestHookHandler, onSendHookHandler } from 'fastify'
 import type { GatewayError } from '../../contract/errors.ts'
-import type { Deps } from '../../gateway/core/deps.ts'
-import { carried, type Origin, type TraceContext, workOf } from '../../gateway/core/trace-context.ts'
+import {
+  carried,
+  type Origin,
+  type Span,
+  type TraceContext,
+  workOf,
+} from '../../gateway/core/trace-context.ts'
 import type { HttpDeps } from './deps.ts'
 
 /** The header of the request id, which is in every answer and in every log line of the request. */
 export const REQUEST_HEADER = 'countersign-request'
 
-/** Origin of every request, for log lines and traces. */
-export function rememberOrigins(app: FastifyInstance): void {
-  app.decorateRequest('origin')
-  app.addHook('onRequest', (request, reply, done) => {
-    request.origin = { request: request.id, span: carried(traceContextOf(request)) }
-    reply.header(REQUEST_HEADER, request.id)
-    done()
-  })
-}
+/** The span of a caller that sent a trace, before an operation begins its own. */
+export const receivedSpan = (request: FastifyRequest): Span => carried(traceContextOf(request))
 
 interface TraceHooks {
   readonly onRequest: onRequestHookHandler[]
@@ -28,7 +26,7 @@ export function traceHooks({ beginSpan }: HttpDeps, operation: string): TraceHoo
   const work = workOf(operation)
   if (beginSpan === undefined || work === undefined) return { onRequest: [], onSend: [] }
   const begin: onRequestHookHandler = (request, _, done) => {
-    request.origin = { request: request.id, span: beginSpan(work, request.origin?.span.received) }
+    request.origin = { request: request.id, span: beginSpan(work, request.origin?.span?.received) }
     done()
   }
   return { onRequest: [begin], onSend: [endWithAnswer] }
@@ -41,24 +39,20 @@ export function traceHooks({ beginSpan }: HttpDeps, operation: string): TraceHoo
 const endWithAnswer: onSendHookHandler = (request, reply, payload, done) => {
   const end = (): void => {
     const { origin, refusal, caller } = request
-    if (caller === undefined) origin?.span.end()
-    else origin?.span.end(refusal && { code: refusal.code, ours: reply.statusCode >= 500 })
+    if (caller === undefined) origin?.span?.end()
+    else origin?.span?.end(refusal && { code: refusal.code, ours: reply.statusCode >= 500 })
   }
   if (reply.raw.destroyed) end()
   else reply.raw.once('close', end)
   done(null, payload)
 }
 
-/** The gateway's dependencies with this request as origin. */
-export const workingFor = ({ origin }: FastifyRequest, gateway: Deps): Deps =>
-  origin === undefined ? gateway : { ...gateway, origin }
-
 /** Fields of every log line of a request. */
 export function lineOf({ id, origin }: FastifyRequest): {
   readonly request: string
   readonly trace_id?: string
 } {
-  const traceId = origin?.span.traceId
+  const traceId = origin?.span?.traceId
   return { request: id, ...(traceId === undefined ? {} : { trace_id: traceId }) }
 }
 

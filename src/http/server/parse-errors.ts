@@ -1,52 +1,29 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type ErrorCode, GatewayError, problemOf } from '../../contract/errors.ts'
 import type { TrafficWatcher } from '../core/deps.ts'
+import { rawRefusal } from '../admission/refusal.ts'
 import { NO_ROUTE } from '../core/request-metrics.ts'
+import { askedOn } from '../wire/pipelining.ts'
 import { ifSlow } from '../wire/slow-client.ts'
 
 /**
  * Answers requests that Node's parser refuses, which reach no route. The gateway writes the answer to the socket after
  * earlier answers, and then ends the connection.
  */
-export interface Malformed {
-  /** Called when a request was read. */
-  readonly note: (request: IncomingMessage, response: ServerResponse) => void
-  readonly answer: (error: Error & { code?: string }, socket: Socket) => void
-}
-
-/** The last request of a connection, its answer, and the answer before it. Answers are sent in that order. */
-interface Asked {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  readonly before: ServerResponse | undefined
-}
+export type Malformed = (error: Error & { code?: string }, socket: Socket) => void
 
 /** `patienceMs` is the additional time for a client that Node wrongly considers slow. */
 export function answerMalformed(watcher: TrafficWatcher, patienceMs: number): Malformed {
-  const asked = new WeakMap<Socket, Asked>()
-  const refused = new WeakSet<Socket>()
-  const answer = answerOnce(watcher, { asked, refused })
-  return {
-    note: (request, response) => {
-      // keeps only the previous answer, because a client that keeps sending would otherwise build a chain of requests
-      const before = asked.get(request.socket)?.response
-      asked.set(request.socket, { request, response, before })
-    },
-    answer: (error, socket) => {
-      const last = () => asked.get(socket)?.request
-      if (error.code === TIMEOUT) ifSlow({ socket, last, patienceMs }, () => answer(error, socket))
-      else answer(error, socket)
-    },
+  const answer = answerOnce(watcher)
+  return (error, socket) => {
+    const last = () => askedOn(socket)?.request
+    if (error.code === TIMEOUT) ifSlow({ socket, last, patienceMs }, () => answer(error, socket))
+    else answer(error, socket)
   }
 }
 
-interface Known {
-  readonly asked: WeakMap<Socket, Asked>
-  readonly refused: WeakSet<Socket>
-}
-
-function answerOnce(watcher: TrafficWatcher, { asked, refused }: Known): Malformed['answer'] {
+function answerOnce(watcher: TrafficWatcher): Malformed {
+  const refused = new WeakSet<Socket>()
   return (error, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
@@ -54,7 +31,7 @@ function answerOnce(watcher: TrafficWatcher, { asked, refused }: Known): Malform
     }
     if (refused.has(socket)) return
     refused.add(socket)
-    const last = asked.get(socket)
+    const last = askedOn(socket)
     const broken = last?.request.complete === false ? last : undefined
     const answered = broken === undefined ? last?.response : broken.before
     const refuse = (): void => {
@@ -70,16 +47,7 @@ function answerOnce(watcher: TrafficWatcher, { asked, refused }: Known): Malform
 function send(watcher: TrafficWatcher, error: Error & { code?: string }, socket: Socket): void {
   const code = clientErrorCode(error.code)
   const problem = problemOf(new GatewayError(code, DETAIL[code] ?? 'the request cannot be read as HTTP/1.1'))
-  const body = JSON.stringify(problem)
-  const head = [
-    `HTTP/1.1 ${problem.status} ${STATUS_TEXT[problem.status] ?? 'Bad Request'}`,
-    'content-type: application/problem+json',
-    `content-length: ${Buffer.byteLength(body)}`,
-    'cache-control: no-store',
-    'x-content-type-options: nosniff',
-    'connection: close',
-  ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  socket.end(rawRefusal(problem))
   watcher.answered({
     method: 'none',
     route: NO_ROUTE,
@@ -90,12 +58,6 @@ function send(watcher: TrafficWatcher, error: Error & { code?: string }, socket:
 }
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT'
-
-const STATUS_TEXT: Record<number, string> = {
-  400: 'Bad Request',
-  408: 'Request Timeout',
-  431: 'Request Header Fields Too Large',
-}
 
 const DETAIL: Partial<Record<ErrorCode, string>> = {
   header_too_large: 'the header of the request is larger than 16 KiB',

@@ -15,7 +15,7 @@ import { sessionHandlers } from '../operations/session.ts'
 import { webhookHandlers } from '../operations/webhooks.ts'
 import { answerProblem, asGatewayError, type ErrorHandler } from '../core/problem.ts'
 import { REQUEST_HEADERS } from '../core/request-headers.ts'
-import { traceHooks, workingFor } from '../core/tracing.ts'
+import { traceHooks } from '../core/tracing.ts'
 import { acceptAnything, acceptStrictJson } from '../wire/strict-json.ts'
 
 /** Registers every operation of the contract as a route, with its callers, body check, handler and answer. */
@@ -83,7 +83,7 @@ interface Exchange {
 function callOf({ gateway, schemas }: HttpDeps, operation: Operation, { request, reply }: Exchange): object {
   const { query, lenient = false, headers = [] } = operation
   const call: Record<string, unknown> = {
-    gateway: workingFor(request, gateway),
+    gateway: { ...gateway, origin: request.origin },
     caller: request.caller ?? request.adminRight,
     params: request.params,
     // a copy, because Fastify's query object has no prototype

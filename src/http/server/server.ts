@@ -3,11 +3,11 @@ import Fastify, { LogController, type FastifyInstance } from 'fastify'
 import { acceptRequests } from '../wire/wire-guard.ts'
 import { BUILT_CONSOLE, consoleRoutes } from '../operations/console-assets.ts'
 import type { HttpDeps } from '../core/deps.ts'
-import { admittingServer, drainWhileClosing } from './shutdown.ts'
+import { admittingServer, type Draining, drainWhileClosing, shuttingDown } from './shutdown.ts'
 import type { Health } from '../operations/public.ts'
 import { mountOperations } from './routes.ts'
 import { answerMalformed } from './parse-errors.ts'
-import { rememberOrigins } from '../core/tracing.ts'
+import { receivedSpan, REQUEST_HEADER } from '../core/tracing.ts'
 import { answerNotFound, answerProblem } from '../core/problem.ts'
 import { watchTraffic } from '../core/request-metrics.ts'
 import { boundConnections } from '../wire/connections.ts'
@@ -58,22 +58,15 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     frameworkErrors: (error, request, reply) => {
       void answerProblem(error, request, reply)
     },
-    clientErrorHandler: (error, socket) => malformed.answer(error, socket),
+    clientErrorHandler: malformed,
     rewriteUrl: acceptance.targetOf,
   })
   app.setErrorHandler(answerProblem)
   app.setNotFoundHandler(answerNotFound)
-  beginAnswers(app, http, acceptance)
-  app.decorateRequest('problem')
-  rememberOrigins(app)
-  drainWhileClosing(app, () => http.waits.endAll())
+  app.decorateRequest('problem').decorateRequest('origin')
+  beginAnswers(app, http, { acceptance, draining: drainWhileClosing(app, () => http.waits.endAll()) })
   watchTraffic(app, http)
   boundConnections(app, http.connections)
-  // before its body is read, because anyone can request an unknown path and must hold a place only briefly
-  app.addHook('onRequest', (request, reply, done) => {
-    if (request.is404) void answerNotFound(request, reply)
-    else done()
-  })
   app.addHook('preValidation', (_, reply, done) => http.admission.resume(reply.raw, done))
   app.addHook('onClose', () => {
     http.admission.close()
@@ -90,17 +83,27 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   return app
 }
 
-/** Adds headers to each answer, and refuses requests whose target or framing is invalid. */
+/** Adds headers to each answer, and refuses late requests and requests whose target or framing is invalid. */
 function beginAnswers(
   app: FastifyInstance,
   http: HttpDeps,
-  acceptance: ReturnType<typeof acceptRequests>,
+  { acceptance, draining }: { acceptance: ReturnType<typeof acceptRequests>; draining: Draining },
 ): void {
   app.addHook('onRequest', (request, reply, done) => {
+    const { id, headers } = request
     reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff')
+    reply.header(REQUEST_HEADER, id)
+    request.origin = { request: id, span: 'traceparent' in headers ? receivedSpan(request) : undefined }
     if (FOR_PEOPLE.test(request.url)) reply.header('date', new Date(http.gateway.store.now()).toUTCString())
     const refusal = acceptance.refusalOf(request.raw)
     if (refusal) reply.header('connection', 'close')
-    done(refusal)
+    if (refusal || draining.isLate) return done(refusal ?? shuttingDown())
+    // before its body is read, because anyone can request an unknown path and must hold a place only briefly
+    if (request.is404) void answerNotFound(request, reply)
+    else done()
+  })
+  app.addHook('onSend', (_, reply, payload, done) => {
+    if (draining.isClosing) reply.header('connection', 'close')
+    done(null, payload)
   })
 }

@@ -24,13 +24,7 @@ export const DRAINING = {
 export function admittingServer(admission: Admission, malformed: Malformed) {
   return (handle: RequestListener, options: FastifyServerOptions): Server => {
     const { http = {}, keepAliveTimeout = 0, requestTimeout = 0, connectionTimeout = 0 } = options as Options
-    const inTurn = oneAtATime((request, response) =>
-      admission.enter(request, response, () => handle(request, response)),
-    )
-    const server = createServer(http, (request, response) => {
-      malformed.note(request, response)
-      inTurn(request, response)
-    })
+    const server = createServer(http, oneAtATime(admission.serving(handle)))
     // Node would silently drop headers above a certain number; their bytes are limited separately
     server.maxHeadersCount = 0
     // otherwise Node would answer an unknown expectation itself, without a body
@@ -64,7 +58,7 @@ function refuseTunnel(socket: Socket, malformed: Malformed): void {
   socket.on('error', () => socket.destroy())
   socket.once('finish', () => socket.destroy())
   socket.resume()
-  malformed.answer(new Error('CONNECT'), socket)
+  malformed(new Error('CONNECT'), socket)
 }
 
 interface Options {
@@ -79,15 +73,16 @@ interface Options {
  * Clients that have just sent a request on a kept-alive connection are still served. After that, the listener closes,
  * the remaining requests finish, and idle connections are ended.
  */
-export function drainWhileClosing(app: FastifyInstance, endWaits: () => void): void {
-  let closingSince: number | undefined
+export function drainWhileClosing(app: FastifyInstance, endWaits: () => void): Draining {
+  const draining = { isClosing: false, isLate: false }
   const silent = silentSockets(app)
   const reap = (): void => {
     app.server.closeIdleConnections()
     for (const socket of silent()) socket.destroy()
   }
   app.addHook('preClose', (done) => {
-    closingSince = performance.now()
+    draining.isClosing = true
+    const late = setTimeout(() => (draining.isLate = true), DRAINING.REFUSE_AFTER_MS).unref()
     endWaits()
     // these timers do not keep the process alive, because a server that failed to listen never gets a `close`
     const last = setTimeout(() => app.server.closeAllConnections(), DRAINING.DRAIN_MS).unref()
@@ -95,24 +90,25 @@ export function drainWhileClosing(app: FastifyInstance, endWaits: () => void): v
     app.server.once('close', () => {
       clearInterval(reaper)
       clearTimeout(last)
+      clearTimeout(late)
     })
     whenNobodyIsLeft(app, () => {
       reaper = setInterval(reap, DRAINING.REAP_EVERY_MS).unref()
       done()
     })
   })
-  app.addHook('onRequest', (_, __, done) => {
-    done(closingSince !== undefined && isLate(closingSince) ? shuttingDown() : undefined)
-  })
-  app.addHook('onSend', (_, reply, payload, done) => {
-    if (closingSince !== undefined) reply.header('connection', 'close')
-    done(null, payload)
-  })
+  return draining
 }
 
-const isLate = (since: number): boolean => performance.now() - since > DRAINING.REFUSE_AFTER_MS
+/** The state of the shutdown, which each request reads. */
+export interface Draining {
+  /** Answers end their connections. */
+  readonly isClosing: boolean
+  /** Arriving requests are refused. */
+  readonly isLate: boolean
+}
 
-function shuttingDown(): GatewayError {
+export function shuttingDown(): GatewayError {
   return new GatewayError('shutting_down', 'this gateway is shutting down; nothing was changed', {
     retryAfter: 1,
   })

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { BlockList, Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type ErrorCode, GatewayError, problemOf } from '../../contract/errors.ts'
+import { rawRefusal } from '../admission/refusal.ts'
 import { createSharesOfTenants, type SharesOfTenants } from '../admission/shares.ts'
 
 /**
@@ -182,21 +183,9 @@ const OF_ADDRESS =
   'too many connections from this address have sent no accepted credential; close some of them'
 const OF_ALL = 'this gateway has as many connections as it may have'
 
-const STATUS_TEXT: Record<number, string> = { 429: 'Too Many Requests', 503: 'Service Unavailable' }
-
 function refuse(socket: Socket, problem: ReturnType<typeof problemOf>): void {
-  const body = JSON.stringify(problem)
-  const head = [
-    `HTTP/1.1 ${problem.status} ${STATUS_TEXT[problem.status]}`,
-    'content-type: application/problem+json',
-    `content-length: ${Buffer.byteLength(body)}`,
-    'cache-control: no-store',
-    'x-content-type-options: nosniff',
-    'retry-after: 1',
-    'connection: close',
-  ]
   socket.on('error', () => socket.destroy())
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
+  socket.end(rawRefusal(problem, 'retry-after: 1'), () => socket.destroy())
 }
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i

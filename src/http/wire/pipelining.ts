@@ -9,11 +9,23 @@ interface Turn {
   readonly response: ServerResponse
 }
 
-/** The state of a connection: whether it serves a request, and the waiting requests. */
-interface Line {
+/** The state of a connection: whether it serves a request, the waiting requests, and the last that was read. */
+interface Line extends Asked {
   busy: boolean
   readonly waiting: Turn[]
 }
+
+/** The last request of a connection, its answer, and the answer before it. Answers are sent in that order. */
+export interface Asked {
+  request: IncomingMessage
+  response: ServerResponse
+  /** Only the previous answer, because a client that keeps sending would otherwise build a chain of requests. */
+  before: ServerResponse | undefined
+}
+
+const lines = new WeakMap<Socket, Line>()
+
+export const askedOn = (socket: Socket): Asked | undefined => lines.get(socket)
 
 /** Waiting requests that begin in one turn of the event loop, over all connections. */
 const BEGIN_IN_TURN = 16
@@ -40,7 +52,6 @@ const READ_NO_MORE = 2
  * which its request began. Without a turn between them, other connections would wait for the whole line.
  */
 export function oneAtATime(serve: RequestListener): RequestListener {
-  const lines = new WeakMap<Socket, Line>()
   const inTurn = inTurns(({ request, response }) => {
     // the caller may have disconnected before this turn
     if (request.socket.writable) serve(request, response)
@@ -65,7 +76,13 @@ export function oneAtATime(serve: RequestListener): RequestListener {
   return (request, response) => {
     const { socket } = request
     let line = lines.get(socket)
-    if (line === undefined) lines.set(socket, (line = { busy: false, waiting: [] }))
+    if (line === undefined)
+      lines.set(socket, (line = { busy: false, waiting: [], request, response, before: undefined }))
+    else {
+      line.before = line.response
+      line.request = request
+      line.response = response
+    }
     if (line.busy) {
       if (line.waiting.push({ request, response }) <= LIMITS.PIPELINED) return
       surplus.add(request)

@@ -1,12 +1,12 @@
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
 import { canonicalJson } from '../../domain/digest.ts'
 import type { JsonValue } from '../../contract/json.ts'
+import { type Direction, loosenedFirst } from '../check/change.ts'
 import type { CompiledSnapshot } from '../evaluate/compile.ts'
 import { compareResults, describeRequirement, type Result } from '../diff/outcome.ts'
 import type { Decided, Export } from './records.ts'
 import { createReplay, type Judgement, type Replay } from './replay.ts'
-
-export type Direction = 'loosens' | 'tightens' | 'changes'
+import { remember } from '../language/remember.ts'
 
 /** Calls whose decisions differ between the two bundles in the same way. */
 export interface Flip {
@@ -68,12 +68,11 @@ export async function backtest(
   after: CompiledSnapshot,
 ): Promise<Backtest> {
   const replays = new Map<string, readonly [Replay, Replay]>()
-  const replaysOf = (tenant: string): readonly [Replay, Replay] => {
-    const complete = fromTheStart.has(tenant)
-    const made = replays.get(tenant) ?? [createReplay(before, complete), createReplay(after, complete)]
-    replays.set(tenant, made)
-    return made
-  }
+  const replaysOf = (tenant: string): readonly [Replay, Replay] =>
+    remember(replays, tenant, () => {
+      const complete = fromTheStart.has(tenant)
+      return [createReplay(before, complete), createReplay(after, complete)]
+    })
   const knows = (tenant: string): boolean =>
     [before, after].some(({ directory }) => directory.tenants.has(tenant))
   const tally = createTally(before.revision)
@@ -140,8 +139,7 @@ function grow<T extends object>(
   { tenant, number }: Decided,
 ): void {
   const key = canonicalJson(group as unknown as JsonValue)
-  const known = groups.get(key) ?? ({ ...group, calls: 0, examples: [] } as unknown as Growing<T>)
-  groups.set(key, known)
+  const known = remember(groups, key, () => ({ ...group, calls: 0, examples: [] }) as unknown as Growing<T>)
   known.calls++
   if (known.examples.length < MOST_EXAMPLES) known.examples.push({ tenant, number })
 }
@@ -188,8 +186,4 @@ function sideOf({ verdict, risk, by = [], requirement }: Judgement, knowsBoth: b
   return { verdict: verdict ?? '?', risk: risk ?? '?', by, ...reviewers }
 }
 
-const DIRECTIONS: readonly Direction[] = ['loosens', 'changes', 'tightens']
-
-function byWeight(a: Flip, b: Flip): number {
-  return DIRECTIONS.indexOf(a.direction) - DIRECTIONS.indexOf(b.direction) || b.calls - a.calls
-}
+const byWeight = (a: Flip, b: Flip): number => loosenedFirst(a, b) || b.calls - a.calls

@@ -1,5 +1,6 @@
 import { amountIn, charged, type LimitWindow } from '../../domain/limit-window.ts'
 import type { History, LimitUse, Snapshot, ToolContract } from '../language/snapshot.ts'
+import { remember } from '../language/remember.ts'
 
 const AGENT_WINDOW_MS = 24 * 3_600_000
 /** The charge for an unknown amount. */
@@ -94,10 +95,8 @@ function createNotes({ tools }: Snapshot): Notes {
   const agentOf = ({ tenant, agent }: Who): string => JSON.stringify([tenant, agent])
   return {
     add(who, at) {
-      const ofTask = tasks.get(taskOf(who)) ?? new Set()
-      const ofAgent = agents.get(agentOf(who)) ?? new Map<string, number>()
-      tasks.set(taskOf(who), ofTask.add(who.tool))
-      agents.set(agentOf(who), ofAgent.set(who.tool, at))
+      remember(tasks, taskOf(who), () => new Set()).add(who.tool)
+      remember(agents, agentOf(who), () => new Map()).set(who.tool, at)
     },
     of(who, at) {
       const taskTools = [...(tasks.get(taskOf(who)) ?? [])].sort()

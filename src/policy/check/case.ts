@@ -130,13 +130,12 @@ export function checkCase(reader: Reader, doc: Doc, tools: Around['tools']): Cas
 function checkCaseTool(reader: Reader, at: Doc, what: string, { tools }: Around): string | undefined {
   const name = readText(reader, at, what)
   if (name === undefined || tools.includes(name)) return name
-  reader.report(
+  return reader.report(
     'unknown-tool',
     at,
     `this file does not apply to a tool named \`${showForeign(name)}\``,
     didYouMean(name, tools),
   )
-  return undefined
 }
 
 /** Reads `{ refund-daily-sum: 99000 }`. */
@@ -207,7 +206,7 @@ function checkTime(reader: Reader, doc: Doc): CaseTime | undefined {
   if (match && date !== undefined)
     return { localMs: date + (Number(match[2]) * 60 + Number(match[3])) * 60_000 }
   const hint = 'write `{ weekday: sat, hour: 23 }` or 2027-01-31T23:00'
-  return reader.report('bad-value', doc, `\`${text}\` is not a time`, hint) as undefined
+  return reader.report('bad-value', doc, `\`${text}\` is not a time`, hint)
 }
 
 function checkWeekTime(reader: Reader, map: DocMap): CaseTime | undefined {
@@ -215,9 +214,5 @@ function checkWeekTime(reader: Reader, map: DocMap): CaseTime | undefined {
   const weekday = keys.weekday ? readOneOf(reader, keys.weekday, '`weekday`', WEEKDAYS) : 'mon'
   const hour = keys.hour === undefined ? 12 : keys.hour.kind === 'number' ? keys.hour.value : Number.NaN
   if (Number.isInteger(hour) && hour >= 0 && hour <= 23) return weekday && { weekday, hour }
-  return reader.report(
-    'bad-value',
-    keys.hour ?? map,
-    '`hour` must be a whole number from 0 to 23',
-  ) as undefined
+  return reader.report('bad-value', keys.hour ?? map, '`hour` must be a whole number from 0 to 23')
 }

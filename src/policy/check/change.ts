@@ -1,9 +1,18 @@
+/** The directions of a change. Loosened decisions come first. */
+export const DIRECTIONS = ['loosens', 'changes', 'tightens'] as const
+export type Direction = (typeof DIRECTIONS)[number]
+
 /** A change to an entry of a bundle's files, as one line. */
 export interface Change {
-  readonly direction: 'loosens' | 'tightens' | 'changes'
+  readonly direction: Direction
   /** `acme agent billing-bot: may use ledger.*`. */
   readonly text: string
 }
+
+export const rank = ({ direction }: Pick<Change, 'direction'>): number => DIRECTIONS.indexOf(direction)
+
+export const loosenedFirst = (a: Pick<Change, 'direction'>, b: Pick<Change, 'direction'>): number =>
+  rank(a) - rank(b)
 
 type Diff<T> = (before: T, after: T) => readonly Change[]
 

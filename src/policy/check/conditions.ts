@@ -4,6 +4,7 @@ import { didYouMean } from '../text/nearest.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import { checkName, readMap, readText, RULE_ID, type NamePattern, type Reader } from '../yaml/shape.ts'
 import { showForeign } from '../text/text.ts'
+import { remember } from '../language/remember.ts'
 
 const CONDITION_NAME: NamePattern = { ...RULE_ID, what: 'name of a condition' }
 
@@ -66,15 +67,15 @@ function use(reading: Reading, at: Doc, user: string): NodeIr | undefined {
   if (condition) return putIn(reading, at, condition)
   const hint = didYouMean(name, known.keys()) ?? 'write it under `conditions:` of this file'
   const message = `no condition named \`${showForeign(name)}\``
-  return reader.report('unknown-condition', at, message, hint) as undefined
+  return reader.report('unknown-condition', at, message, hint)
 }
 
 function putIn(reading: Reading, at: Doc, condition: Condition): NodeIr | undefined {
   const { reader, open, sizes } = reading
-  const refuse = (message: string): undefined => reader.report('bad-value', at, message) as undefined
+  const refuse = (message: string): undefined => reader.report('bad-value', at, message)
   if (condition.state === 'open') {
     const message = `condition \`${condition.entry.key}\` contains itself`
-    return reader.report('condition-cycle', at, message) as undefined
+    return reader.report('condition-cycle', at, message)
   }
   const isFull = open.length >= MAX_HEIGHT
   const match = isFull ? undefined : matchOf(reading, condition)
@@ -92,7 +93,7 @@ function matchOf({ reader, check, open }: Reading, condition: Condition): NodeIr
   condition.state = 'open'
   open.push(condition)
   const { entry, findings } = condition
-  const own: Reader = { ...reader, report: (...finding) => findings.push(finding) }
+  const own: Reader = { ...reader, report: (...finding) => void findings.push(finding) }
   const match = check(own, entry.value, entry.key)
   condition.state = { match }
   open.pop()
@@ -103,9 +104,7 @@ function matchOf({ reader, check, open }: Reading, condition: Condition): NodeIr
 function sizeOf(node: NodeIr, sizes: Map<NodeIr, number>): number {
   if (node.kind === 'leaf') return 1
   const items = node.kind === 'not' ? [node.item] : node.items
-  const size = sizes.get(node) ?? items.reduce((sum, item) => sum + sizeOf(item, sizes), 1)
-  sizes.set(node, size)
-  return size
+  return remember(sizes, node, () => items.reduce((sum, item) => sum + sizeOf(item, sizes), 1))
 }
 
 function reportCondition(reading: Reading, condition: Condition): void {

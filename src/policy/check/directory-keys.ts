@@ -102,8 +102,12 @@ function readRate(reader: Reader, doc: Doc, what: string): Rate {
   if (text === undefined) return undefined
   const match = /^([1-9]\d{0,6})\/([smh])$/.exec(text)
   if (match) return { calls: Number(match[1]), withinMs: RATE_UNITS[match[2] ?? ''] ?? 0 }
-  reader.report('bad-value', doc, `\`${text}\` is not a rate`, 'write calls per s, m or h, such as `600/m`')
-  return undefined
+  return reader.report(
+    'bad-value',
+    doc,
+    `\`${text}\` is not a rate`,
+    'write calls per s, m or h, such as `600/m`',
+  )
 }
 
 type Rate = AgentEntry['rate']

@@ -13,11 +13,13 @@ import { FUNCTIONS } from '../language/functions.ts'
 import { asksPresence } from '../language/test-parts.ts'
 import type { FieldIr } from '../language/rule.ts'
 import type { ToolContract } from '../language/snapshot.ts'
+import { joined } from '../language/tree.ts'
 import { hasReadable, type Values } from '../schema/possible.ts'
 import { describeKinds } from '../schema/possible-words.ts'
 import type { DocEntry, Doc } from '../yaml/parse.ts'
 import type { Mark } from '../yaml/source.ts'
-import { readList, readMap } from '../yaml/shape.ts'
+import { readMap } from '../yaml/shape.ts'
+import { checkLines } from './lines.ts'
 import { checkPayloadField, type PathContext } from './path.ts'
 import { checkTest, type TestContext } from './test.ts'
 import { checkFit, checkFunction } from './types.ts'
@@ -51,59 +53,26 @@ function checkEntry(context: EntryContext, of: EntryOf, doc: Doc): EntryMatch<Te
   if (map === undefined) return undefined
   if (of.depth > MAX_DEPTH) {
     const message = `a match reaches ${MAX_DEPTH} levels of lists, not more`
-    return context.reader.report('unknown-field', map, message) as undefined
+    return context.reader.report('unknown-field', map, message)
   }
   const kind = kindWithoutMembers(context, of)
   if (kind !== undefined) {
     const message = `an entry of \`${fieldText(of.list)}\` is ${kind}, which has no fields`
-    return context.reader.report('test-type', map, message, 'test the entry itself') as undefined
+    return context.reader.report('test-type', map, message, 'test the entry itself')
   }
-  if (map.entries.length === 0) return reportEmpty(context, doc)
-  return join(
-    'all',
-    map.entries.map((entry) => checkLine(context, of, entry)),
-  )
-}
-
-const reportEmpty = ({ reader }: EntryContext, at: Doc): undefined =>
-  reader.report('empty-match', at, 'an empty match would hold for every entry') as undefined
-
-function join(
-  kind: 'all' | 'any',
-  items: readonly (EntryMatch<Test> | undefined)[],
-): EntryMatch<Test> | undefined {
-  const sound = items.filter((item) => item !== undefined)
-  if (sound.length < items.length) return undefined
-  return sound.length === 1 ? sound[0] : { kind, items: sound }
+  return checkLines(context.reader, map, {
+    empty: ['an empty match would hold for every entry'],
+    inside: (inner) => checkEntry(context, of, inner),
+    line: (entry) => checkLine(context, of, entry),
+  })
 }
 
 function checkLine(context: EntryContext, of: EntryOf, entry: DocEntry): EntryMatch<Test> | undefined {
-  const { key, keyMark, value } = entry
-  if (key === 'any' || key === 'all') {
-    const items = readList(context.reader, value, `\`${key}\``)
-    return items?.length === 0
-      ? reportEmpty(context, value)
-      : items && checkItems(context, of, { key, items })
-  }
-  if (key === 'not') {
-    const item = checkEntry(context, of, value)
-    return item && { kind: 'not', item }
-  }
+  const { key, keyMark } = entry
   const member = isMemberText(key) ? parseMember(key) : undefined
   if (member === undefined || isFieldProblem(member))
     return reportNoMember(context, { mark: keyMark }, key, member)
   return checkMember(context, of, { entry, member })
-}
-
-function checkItems(
-  context: EntryContext,
-  of: EntryOf,
-  { key, items }: { readonly key: 'any' | 'all'; readonly items: readonly Doc[] },
-): EntryMatch<Test> | undefined {
-  return join(
-    key,
-    items.map((item) => checkEntry(context, of, item)),
-  )
 }
 
 function reportNoMember(
@@ -145,7 +114,7 @@ function checkMember(
 /** Each part of several tests has its own replacement for a missing member. */
 function split({ path, fn }: Pick<Member<Test>, 'path' | 'fn'>, test: Test): EntryMatch<Test> | undefined {
   if (test.op === 'and')
-    return join(
+    return joined(
       'all',
       test.tests.map((one) => split({ path, fn }, one)),
     )

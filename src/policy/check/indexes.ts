@@ -1,6 +1,7 @@
 import { fieldsOf } from '../language/history.ts'
 import type { Test } from '../language/operators.ts'
 import { testsIn } from '../language/test-parts.ts'
+import { leavesIn } from '../language/tree.ts'
 import type { FieldIr, NodeIr } from '../language/rule.ts'
 import { payloadName, fieldText } from '../language/fields.ts'
 import { holdsObjects } from '../schema/possible.ts'
@@ -46,10 +47,8 @@ export function listOfObjects({ tools, fieldValues }: MatchContext, field: Field
 }
 
 /** Returns the lists whose entries or whose number a match tests. */
-function boundedIn(node: NodeIr): readonly string[] {
-  if (node.kind === 'leaf') return node.field.fn === undefined && bounds(node.test) ? [node.field.name] : []
-  return node.kind === 'not' ? boundedIn(node.item) : node.items.flatMap(boundedIn)
-}
+const boundedIn = (node: NodeIr): readonly string[] =>
+  leavesIn(node).flatMap(({ field, test }) => (field.fn === undefined && bounds(test) ? [field.name] : []))
 
 const OF_ENTRIES: readonly Test['op'][] = ['every', 'none']
 const AT_MOST: readonly Test['op'][] = ['is', 'under', 'at_most']

@@ -57,7 +57,7 @@ interface Expiring {
 const BEFORE = value((reader, doc, what, { expires_ms = Infinity }: Expiring) => {
   const ms = readDuration(reader, doc, what)
   if (ms === undefined || ms < expires_ms) return ms
-  return reader.report('bad-value', doc, `${what} is not before the level expires`) as undefined
+  return reader.report('bad-value', doc, `${what} is not before the level expires`)
 }, DURATION.schema)
 const REMINDER = value((reader, doc, what, { soFar }: SoFar<Level>) => {
   const ms = BEFORE.read(reader, doc, what, soFar)

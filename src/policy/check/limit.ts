@@ -88,7 +88,7 @@ export function checkLimit(
   const verdict = verdictIn(reader, map, { what: 'a limit', verdicts: ['review', 'reject'] })
   const { entry, at } = readSpec(reader, map, LIMIT_KEYS, { ...rest, context })
   if ((at.count === undefined) === (at.sum === undefined))
-    return reader.report('missing-key', map, 'a limit needs exactly one of `count:` and `sum:`') as undefined
+    return reader.report('missing-key', map, 'a limit needs exactly one of `count:` and `sum:`')
   if (!verdict || !has(entry, 'id', 'reason', 'atMost', 'withinMs', 'per')) return undefined
   const { mode, count, ...parts } = entry
   if ((count ?? parts.sum) === undefined) return undefined
@@ -99,7 +99,7 @@ export function checkLimit(
 
 function checkLength(reader: Reader, at: Doc, id: string | undefined): string | undefined {
   if (id === undefined || id.length <= MAX_ID) return id
-  return reader.report('bad-value', at, `the id of a limit is at most ${MAX_ID} characters long`) as undefined
+  return reader.report('bad-value', at, `the id of a limit is at most ${MAX_ID} characters long`)
 }
 
 /** Reads the field that a limit adds up. */
@@ -108,12 +108,11 @@ function checkSum(context: MatchContext, sum: Doc): FieldIr | undefined {
   const field = checkField(context, sum, { what: '`sum`' })
   if (!field) return undefined
   if (field.root !== 'payload' || field.fn !== undefined)
-    return reader.report('bad-value', sum, '`sum` adds up a field of the payload') as undefined
+    return reader.report('bad-value', sum, '`sum` adds up a field of the payload')
   const loose = context.tools.find((tool) => !isAmount(schemaAt(tool.inputSchema, field.path)))
   if (loose === undefined) return field
   const hint = `write \`{ type: integer, minimum: 0 }\` for it in the contract of \`${loose.name}\``
-  reader.report('bad-value', sum, `\`${field.name}\` must be an integer that is never negative`, hint)
-  return undefined
+  return reader.report('bad-value', sum, `\`${field.name}\` must be an integer that is never negative`, hint)
 }
 
 function isAmount(schema: JsonValue | undefined): boolean {
@@ -128,7 +127,7 @@ function isAmount(schema: JsonValue | undefined): boolean {
 
 function readAmount(reader: Reader, doc: Doc, what: string): number | undefined {
   if (doc.kind === 'number' && Number.isSafeInteger(doc.value) && doc.value >= 0) return doc.value
-  return reader.report('bad-value', doc, `${what} must be a whole number, 0 or more`) as undefined
+  return reader.report('bad-value', doc, `${what} must be a whole number, 0 or more`)
 }
 
 const PEOPLE = ['user', 'customer', 'person', 'account']
@@ -148,7 +147,7 @@ function checkPer(context: MatchContext, doc: Doc): LimitIr['per'] | undefined {
   const several = isNeverScope(field.root) ? `\`${field.name}\` is` : severalValues(context, field)
   if (several === undefined) return field
   const hint = 'one of agent, tenant, task, or a field with one value'
-  return context.reader.report('bad-value', doc, `${several} not one value per call`, hint) as undefined
+  return context.reader.report('bad-value', doc, `${several} not one value per call`, hint)
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Conditions } from './conditions.ts'
 import { checkFit, checkFunction } from './types.ts'
 import { checkKnownValues } from './known-values.ts'
+import { checkLines } from './lines.ts'
 import { checkPayloadField, reportFieldProblem, type PathContext } from './path.ts'
 import { toolsInHistory, type ToolUse } from './tool-names.ts'
 import { contextOf } from './entry.ts'
@@ -9,7 +10,7 @@ import { writtenFunction } from '../language/function-names.ts'
 import { isFieldProblem, isMemberText, parseField } from '../language/fields.ts'
 import type { FieldIr, NodeIr } from '../language/rule.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
-import { readList, readMap, type Reader } from '../yaml/shape.ts'
+import { readMap, type Reader } from '../yaml/shape.ts'
 import { OPERATORS, type Test } from '../language/operators.ts'
 import { asksPresence, testsIn } from '../language/test-parts.ts'
 
@@ -29,44 +30,14 @@ export interface MatchContext extends TestContext, PathContext {
 export function checkMatch(context: MatchContext, doc: Doc): NodeIr | undefined {
   const map = readMap(context.reader, doc, 'a match')
   if (!map) return undefined
-  if (map.entries.length === 0) {
-    context.reader.report(
-      'empty-match',
-      doc,
-      'an empty match would hold for every call',
-      'leave `when:` out to say so',
-    )
-    return undefined
-  }
-  const items = map.entries.map((entry) => checkLine(context, entry))
-  return join('all', items)
-}
-
-function join(kind: 'all' | 'any', items: readonly (NodeIr | undefined)[]): NodeIr | undefined {
-  const sound = items.filter((item) => item !== undefined)
-  if (sound.length < items.length) return undefined
-  return sound.length === 1 ? sound[0] : { kind, items: sound }
-}
-
-function checkLine(context: MatchContext, entry: DocEntry): NodeIr | undefined {
-  const { key, value } = entry
-  if (key === 'any' || key === 'all') {
-    const items = readList(context.reader, value, `\`${key}\``)
-    if (items?.length === 0)
-      context.reader.report('empty-match', value, `\`${key}\` needs at least one match`)
-    return items && items.length > 0
-      ? join(
-          key,
-          items.map((item) => checkMatch(context, item)),
-        )
-      : undefined
-  }
-  if (key === 'not') {
-    const item = checkMatch(context, value)
-    return item && { kind: 'not', item }
-  }
-  if (key === 'condition') return context.conditions.use(value, context.user)
-  return checkLeaf(context, entry)
+  return checkLines(context.reader, map, {
+    empty: ['an empty match would hold for every call', 'leave `when:` out to say so'],
+    inside: (inner) => checkMatch(context, inner),
+    line: (entry) =>
+      entry.key === 'condition'
+        ? context.conditions.use(entry.value, context.user)
+        : checkLeaf(context, entry),
+  })
 }
 
 function checkLeaf(context: MatchContext, { key, keyMark, value }: DocEntry): NodeIr | undefined {

@@ -3,8 +3,10 @@ import { MAX_TOOL_PATTERNS_PROGRAM } from '../text/bounds.ts'
 import type { CheckedRuleFile } from './rules.ts'
 import type { CheckedTool } from './tool.ts'
 import { cutsOf, type Test } from '../language/operators.ts'
-import type { NodeIr, RuleFileIr } from '../language/rule.ts'
+import type { RuleFileIr } from '../language/rule.ts'
 import { compilePattern } from '../language/patterns.ts'
+import { leavesIn } from '../language/tree.ts'
+import { remember } from '../language/remember.ts'
 
 /**
  * Reports a tool whose patterns, in its contract and its rules, are too large in total. The gateway compiles a tool's
@@ -12,14 +14,11 @@ import { compilePattern } from '../language/patterns.ts'
  */
 export function checkPatternCost(tools: readonly CheckedTool[], rules: readonly CheckedRuleFile[]): void {
   const sizes = new Map<string, number>()
-  const sizeOf = (pattern: string): number => {
-    const known = sizes.get(pattern)
-    if (known !== undefined) return known
-    const compiled = compilePattern(pattern)
-    const size = compiled.ok ? compiled.size : 0
-    sizes.set(pattern, size)
-    return size
-  }
+  const sizeOf = (pattern: string): number =>
+    remember(sizes, pattern, () => {
+      const compiled = compilePattern(pattern)
+      return compiled.ok ? compiled.size : 0
+    })
   const sum = (patterns: Iterable<string>): number => {
     let total = 0
     for (const pattern of patterns) total += sizeOf(pattern)
@@ -40,14 +39,9 @@ export function checkPatternCost(tools: readonly CheckedTool[], rules: readonly 
 
 function* patternsOfFile({ rules }: RuleFileIr): Generator<string> {
   for (const { when, unless } of rules) {
-    if (when) yield* patternsOfNode(when)
-    if (unless) yield* patternsOfNode(unless)
+    for (const node of [when, unless])
+      if (node) yield* leavesIn(node).flatMap(({ test }) => patternsOfTest(test))
   }
-}
-
-function* patternsOfNode(node: NodeIr): Generator<string> {
-  if (node.kind === 'leaf') yield* patternsOfTest(node.test)
-  else for (const item of node.kind === 'not' ? [node.item] : node.items) yield* patternsOfNode(item)
 }
 
 function patternsOfTest(test: Test): readonly string[] {

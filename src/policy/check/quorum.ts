@@ -9,6 +9,7 @@ import type { Doc } from '../yaml/parse.ts'
 import type { Reader } from '../yaml/shape.ts'
 import type { AgentEntry, Directory, ReviewerEntry, Tenant, ToolContract } from '../language/snapshot.ts'
 import { compileGlob } from '../text/text.ts'
+import { remember } from '../language/remember.ts'
 
 /** Reports groups that no reviewer belongs to. Without reviewers in the directory, groups are not checked. */
 export function checkGroupNames(reader: Reader, uses: readonly GroupUse[], directory: Directory): void {
@@ -148,10 +149,11 @@ export function fillable(requirement: ReviewRequirement, tenant: Tenant): Fillab
   const known = new Map<string, boolean>()
   return (agent) => {
     const owners = agent?.preventSelfReview === true ? agent.owners : []
-    const key = owners.join('\n')
-    const found = known.get(key) ?? quorum(requirement, enough(alike, seats, owners), Infinity).met
-    known.set(key, found)
-    return found
+    return remember(
+      known,
+      owners.join('\n'),
+      () => quorum(requirement, enough(alike, seats, owners), Infinity).met,
+    )
   }
 }
 
@@ -160,9 +162,7 @@ function alikeFor(groups: readonly string[], { reviewers }: Tenant): readonly (r
   const alike = new Map<string, ReviewerEntry[]>()
   for (const person of reviewers.values()) {
     const seats = groups.filter((group) => person.groups.includes(group)).join('\n')
-    const others = alike.get(seats)
-    if (others) others.push(person)
-    else if (seats !== '') alike.set(seats, [person])
+    if (seats !== '') remember(alike, seats, () => []).push(person)
   }
   return [...alike.values()]
 }

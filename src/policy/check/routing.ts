@@ -166,7 +166,7 @@ function readTimeZone(reader: Reader, doc: Doc, what: string): string | undefine
   const zone = readText(reader, doc, what)
   if (zone === undefined || isTimeZone(zone)) return zone
   const hint = 'use an IANA name such as `Europe/Berlin`'
-  return reader.report('bad-value', doc, `\`${zone}\` is not a time zone`, hint) as undefined
+  return reader.report('bad-value', doc, `\`${zone}\` is not a time zone`, hint)
 }
 
 function checkLevels(
@@ -232,8 +232,7 @@ export function readLiteral(reader: Reader, item: Doc, why: string): Scalar | un
   if (typeof value !== 'string' || !value.startsWith('$')) return value
   if (value.startsWith('$$')) return value.slice(1)
   const hint = 'write its values out, or `$$` for a text that begins with $'
-  reader.report('bad-value', item, `\`${value}\` is no value: ${why}`, hint)
-  return undefined
+  return reader.report('bad-value', item, `\`${value}\` is no value: ${why}`, hint)
 }
 
 /** Reads text, a number, true or false. */

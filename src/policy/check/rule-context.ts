@@ -53,11 +53,7 @@ function checkId(reader: Reader, doc: Doc, world: World): string | undefined {
 function checkReason(reader: Reader, doc: Doc): string | undefined {
   const reason = readText(reader, doc, 'a reason')?.trim()
   if (reason === undefined || reason.length <= MAX_REASON_CHARACTERS) return reason
-  return reader.report(
-    'bad-value',
-    doc,
-    `a reason is at most ${MAX_REASON_CHARACTERS} characters long`,
-  ) as undefined
+  return reader.report('bad-value', doc, `a reason is at most ${MAX_REASON_CHARACTERS} characters long`)
 }
 
 /** The meaning of a verdict, for editors. */

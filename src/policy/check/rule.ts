@@ -9,7 +9,7 @@ import type { RuleIr } from '../language/rule.ts'
 import type { Doc } from '../yaml/parse.ts'
 import { readMap, readOneOf, readRisk, readText, type Reader } from '../yaml/shape.ts'
 import { lineOf } from '../yaml/source.ts'
-import { endOfDate, parseDate, startOfDate } from '../language/time.ts'
+import { endOfDate, instantOf, parseDate } from '../language/time.ts'
 
 /** The members that the keys of a rule give. */
 type Entry = Omit<RuleIr, 'verdict' | 'line'>
@@ -63,7 +63,7 @@ export const RULE_KEYS = specOf<Entry, Around>()(
       SEEN,
     ),
     mode: MODE_ROW,
-    from: key('fromMs', day(startOfDate), 'The first day of the rule.', SEEN),
+    from: key('fromMs', day(instantOf), 'The first day of the rule.', SEEN),
     until: key('untilMs', day(endOfDate), 'The last day of the rule.', SEEN),
   },
   { if: 'did you mean `when`?' },
@@ -99,7 +99,7 @@ function readUnknown(reader: Reader, doc: Doc, what: string, { verdict }: Around
   const unknown = readOneOf(reader, doc, what, ['review'])
   if (verdict === undefined || verdict === 'reject') return unknown
   const why = verdict === 'allow' ? 'an allow rule never fires then' : 'a review rule asks reviewers then'
-  return reader.report('bad-value', doc, `\`unknown\` belongs to a reject rule: ${why}`) as undefined
+  return reader.report('bad-value', doc, `\`unknown\` belongs to a reject rule: ${why}`)
 }
 
 function readRuleRisk(reader: Reader, doc: Doc, _: string, { world, verdict }: Around): Risk | undefined {

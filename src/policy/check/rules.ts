@@ -117,7 +117,7 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
     user: '',
   }
   const missingMeans = given(keys.missing_means, (at) => checkMissingMeans(context, at)) ?? []
-  const owner = given(keys.owner, (at) => readText(reader, at, '`owner`'))
+  given(keys.owner, (at) => readText(reader, at, '`owner`'))
   const groups: GroupUse[] = []
   const places = new Map<string, Doc>()
   const rules = given(keys.rules, (at) => checkRules(context, at, { world, shadow, groups, places })) ?? []
@@ -129,7 +129,6 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
     missingMeans,
     rules,
     limits,
-    ...(owner === undefined ? {} : { owner }),
   }
   const tools = target.contracts.map((tool) => tool.name)
   const cases = checkCases(reader, keys.tests, [...tools, ...target.refused])
@@ -217,7 +216,7 @@ function checkMissing(context: MatchContext, { key, keyMark, value }: DocEntry):
   if (isFieldProblem(field)) return reportFieldProblem(context, at, field)
   if (field.fn !== undefined) {
     const hint = `write \`${field.name}\``
-    return reader.report('unknown-field', at, '`missing_means` names plain fields', hint) as undefined
+    return reader.report('unknown-field', at, '`missing_means` names plain fields', hint)
   }
   checkPayloadField(context, field, { at, presence: false })
   checkMeaning(context, field, { at, value })

@@ -67,19 +67,17 @@ function checkPresence(context: TestContext, doc: Doc, op: 'missing' | 'present'
   const { reader, tested } = context
   if (tested === undefined) return { op }
   const hint = tested === 'a count' ? 'such as `{ over: 0 }`' : `write \`{ is: ${op} }\` for the text`
-  reader.report(
+  return reader.report(
     'bad-value',
     doc,
     `${tested} is ${op === 'missing' ? 'never missing' : 'always present'}`,
     hint,
   )
-  return undefined
 }
 
 function checkTests(context: TestContext, entries: readonly DocEntry[], doc: Doc): Test | undefined {
   if (entries.length === 0) {
-    context.reader.report('empty-match', doc, 'a test must say something')
-    return undefined
+    return context.reader.report('empty-match', doc, 'a test must say something')
   }
   const tests = entries.map((entry) => checkOne(context, entry))
   const sound = tests.filter((test) => test !== undefined)
@@ -105,8 +103,7 @@ function checkOne(context: TestContext, { key, keyMark, value }: DocEntry): Test
   const hint = Object.hasOwn(ELSEWHERE, key)
     ? `did you mean \`${ELSEWHERE[key] ?? ''}\`? ${names}`
     : (didYouMean(key, WRITTEN_NAMES) ?? names)
-  context.reader.report('unknown-test', { mark: keyMark }, `unknown test \`${key}\``, hint)
-  return undefined
+  return context.reader.report('unknown-test', { mark: keyMark }, `unknown test \`${key}\``, hint)
 }
 
 type NestingName = NameWith<'test' | 'entry test' | 'length test'>
@@ -130,8 +127,7 @@ function isNull({ source }: Reader, { kind, mark }: Doc): boolean {
 
 function checkNull({ reader, tested }: TestContext, doc: Doc): Test | undefined {
   if (tested !== 'a count') return { op: 'null' }
-  reader.report('bad-value', doc, 'a count is never null', 'such as `{ over: 0 }`')
-  return undefined
+  return reader.report('bad-value', doc, 'a count is never null', 'such as `{ over: 0 }`')
 }
 
 function checkNesting(context: TestContext, op: NestingName, doc: Doc): Test | undefined {
@@ -148,8 +144,12 @@ function checkCount(context: TestContext, doc: Doc): Test | undefined {
   const test = checkTest({ ...context, tested: 'a count' }, length)
   if (!test || (where && !passes)) return undefined
   if (isNumeric(test)) return { op: 'count', test, ...(passes && { where: passes }) }
-  context.reader.report('wrong-type', length, '`count` takes a test of a number', 'such as `{ over: 0 }`')
-  return undefined
+  return context.reader.report(
+    'wrong-type',
+    length,
+    '`count` takes a test of a number',
+    'such as `{ over: 0 }`',
+  )
 }
 
 /** Returns the test of the entries that count, and the test of their number. */
@@ -194,8 +194,7 @@ function permits(reader: Reader, at: Doc, problem: OperandProblem | undefined): 
 function readValues(context: TestContext, doc: Doc, bare: boolean): readonly Scalar[] | undefined {
   if (doc.kind !== 'list') return readValue(context, doc, bare)
   if (doc.items.length === 0) {
-    context.reader.report('empty-match', doc, 'an empty list of values matches nothing')
-    return undefined
+    return context.reader.report('empty-match', doc, 'an empty list of values matches nothing')
   }
   const values = doc.items.map((item) => readValue(context, item, bare))
   return values.includes(undefined) ? undefined : values.flatMap((value) => value ?? [])
@@ -217,7 +216,7 @@ function readValue(context: TestContext, doc: Doc, bare: boolean): readonly Scal
   if (!context.isField(doc.value)) return [doc.value]
   const message = `\`${doc.value}\` is the name of a field, and a test compares with fixed values only`
   const hint = `for the text itself, write \`{ matches: '^${doc.value.replaceAll(/[.$[\]()]/g, '\\$&')}$' }\``
-  return context.reader.report('field-as-text', doc, message, hint) as undefined
+  return context.reader.report('field-as-text', doc, message, hint)
 }
 
 /** A beginning with a star, as globs have it: `acct_*`. */
@@ -241,6 +240,5 @@ function resolveList(
   const hint =
     didYouMean(name, lists.keys()) ??
     'lists are defined under `lists` in routing.yaml, or in lists/*.txt; write `$$` for a text that begins with $'
-  reader.report('unknown-list', at, `no list named \`$${name}\``, hint)
-  return undefined
+  return reader.report('unknown-list', at, `no list named \`$${name}\``, hint)
 }

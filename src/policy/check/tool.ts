@@ -207,7 +207,7 @@ function readOutcome(reader: Reader, doc: Doc, what: string): number | undefined
   const ms = parseDuration(/^expected within (\S+)$/.exec(text)?.[1] ?? '')
   if (ms !== undefined && ms <= MAX_DURATION_MS) return ms
   const hint = 'write `expected within 10m`; the time has s, m, h or d, and is at most 31 days'
-  return reader.report('bad-value', doc, `\`${text}\` is not a value for ${what}`, hint) as undefined
+  return reader.report('bad-value', doc, `\`${text}\` is not a value for ${what}`, hint)
 }
 
 const itemsOf = (doc: Doc | undefined): readonly Doc[] => (doc?.kind === 'list' ? doc.items : [])

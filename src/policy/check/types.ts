@@ -11,6 +11,7 @@ import type { Doc } from '../yaml/parse.ts'
 import type { Mark } from '../yaml/source.ts'
 import { hasReadable, type Values } from '../schema/possible.ts'
 import { describeKinds } from '../schema/possible-words.ts'
+import { remember } from '../language/remember.ts'
 
 interface TypeContext extends PathContext {
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
@@ -31,14 +32,9 @@ export function checkFit(context: TypeContext, field: FieldIr, doc: Doc): void {
     const values = context.fieldValues.of(tool, field)
     const name =
       field.root === 'payload' ? `\`${fieldText(field)}\` of \`${tool.name}\`` : `\`${field.name}\``
-    const misfits = seen.get(values) ?? fitTest({ name, values, lists: context.lists }, doc)
-    seen.set(values, misfits)
-    for (const misfit of misfits) {
-      const key = `${misfit.code} ${misfit.at.mark.start}`
-      const known = found.get(key)
-      if (known) known.tools++
-      else found.set(key, { misfit, tools: 1 })
-    }
+    const misfits = remember(seen, values, () => fitTest({ name, values, lists: context.lists }, doc))
+    for (const misfit of misfits)
+      remember(found, `${misfit.code} ${misfit.at.mark.start}`, () => ({ misfit, tools: 0 })).tools++
   }
   for (const { misfit, tools: count } of found.values()) {
     const isKind = ABOUT_KINDS.includes(misfit.code)

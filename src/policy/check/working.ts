@@ -79,8 +79,7 @@ function checkHours(reader: Reader, doc: Doc): Pick<WorkingTime, 'opens' | 'clos
   const [hour = 0, minute = 0, toHour = 0, toMinute = 0] = HOURS.exec(text)?.slice(1).map(Number) ?? []
   const [opens, closes] = [hour * 60 + minute, toHour * 60 + toMinute]
   if (opens < closes && closes <= MINUTES_OF_DAY) return { opens, closes }
-  reader.report('bad-value', doc, '`hours` is a part of one day, such as `08:00-18:00`')
-  return undefined
+  return reader.report('bad-value', doc, '`hours` is a part of one day, such as `08:00-18:00`')
 }
 
 const MINUTES_OF_DAY = 24 * 60
@@ -96,17 +95,15 @@ function checkHolidays(
   const days = text.startsWith('$') ? lists.get(text.slice(1)) : undefined
   if (days === undefined) {
     const hint = 'write `holidays: $public_holidays`, and the dates under `lists`'
-    reader.report('bad-value', doc, `\`${text}\` is no list`, hint)
-    return undefined
+    return reader.report('bad-value', doc, `\`${text}\` is no list`, hint)
   }
   if (days.length > MOST_HOLIDAYS)
     reader.report('bad-value', doc, `the list \`${text}\` has more than ${MOST_HOLIDAYS} days`)
   const wrong = days.find((day) => typeof day !== 'string' || !isDate(day))
   if (wrong === undefined) return days.map(String).sort()
-  reader.report(
+  return reader.report(
     'bad-value',
     doc,
     `the list \`${text}\` has \`${wrong}\`, which is no date such as \`2027-01-01\``,
   )
-  return undefined
 }

@@ -1,4 +1,5 @@
 import type { Branch, Ending, Node } from './diagram.ts'
+import { remember } from '../language/remember.ts'
 
 /** A set of calls: one or more classes for each dimension. A dimension that the box omits does not matter. */
 export type Box = ReadonlyMap<number, readonly number[]>
@@ -18,13 +19,10 @@ const MAX_BOXES = 600
 export function boxesOf(root: Node, labelOf: (ending: Ending) => string | undefined): Covers {
   const rough = new Set<string>()
   const known = new Map<Node, ByLabel>()
-  const visit = (node: Node): ByLabel => {
-    const found = known.get(node)
-    if (found) return found
-    const made = node.kind === 'branch' ? joinBranch(node, visit, rough) : ending(node, labelOf)
-    known.set(node, made)
-    return made
-  }
+  const visit = (node: Node): ByLabel =>
+    remember(known, node, () =>
+      node.kind === 'branch' ? joinBranch(node, visit, rough) : ending(node, labelOf),
+    )
   return { byLabel: new Map([...visit(root)].map(([label, boxes]) => [label, mergeBoxes(boxes)])), rough }
 }
 
@@ -42,9 +40,8 @@ function joinBranch(
   const byLabel = new Map<string, Map<string, { box: Box; classes: number[] }>>()
   for (const [number, node] of next.entries()) {
     for (const [label, boxes] of visit(node)) {
-      const rests = byLabel.get(label) ?? new Map<string, { box: Box; classes: number[] }>()
-      byLabel.set(label, rests)
-      for (const box of boxes) addClass(rests, box, number)
+      const rests = remember(byLabel, label, () => new Map())
+      for (const box of boxes) remember(rests, keyOf(box), () => ({ box, classes: [] })).classes.push(number)
     }
   }
   const result = new Map<string, readonly Box[]>()
@@ -57,13 +54,6 @@ function joinBranch(
     result.set(label, boxes.length > MAX_BOXES ? [boundingBox(boxes)] : boxes)
   }
   return result
-}
-
-function addClass(rests: Map<string, { box: Box; classes: number[] }>, box: Box, number: number): void {
-  const key = keyOf(box)
-  const rest = rests.get(key) ?? { box, classes: [] }
-  rest.classes.push(number)
-  rests.set(key, rest)
 }
 
 function keyOf(box: Box): string {

@@ -1,5 +1,6 @@
 import type { Fit } from './dimension.ts'
 import type { Term, Terms } from './terms.ts'
+import { remember } from '../language/remember.ts'
 
 /**
  * A decision diagram over the dimensions of a call, which maps combinations of classes to endings. Combinations that
@@ -111,11 +112,7 @@ export function buildDiagram(plan: Plan): Diagram | undefined {
 
   function branch(dimension: number, next: readonly Node[]): Branch {
     const key = `${dimension} ${next.map((node) => node.number).join()}`
-    const found = branches.get(key)
-    if (found) return found
-    const made: Branch = { kind: 'branch', number: numbers++, dimension, next }
-    branches.set(key, made)
-    return made
+    return remember(branches, key, () => ({ kind: 'branch', number: numbers++, dimension, next }))
   }
 
   const [before, after] = [plan.start[0] && settle(plan.start[0]), plan.start[1] && settle(plan.start[1])]

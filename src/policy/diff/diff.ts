@@ -2,7 +2,7 @@ import type { BundleIr, LimitIr } from '../language/rule.ts'
 import { contractNotes } from './contracts.ts'
 import type { Change } from '../check/change.ts'
 import { diffDirectories } from './directories.ts'
-import { diffHistory, type HistoryChange } from './history.ts'
+import { diffHistory } from './history.ts'
 import { diffRouting } from './routing.ts'
 import { diffLimits, type LimitChange } from './limits.ts'
 import type { Bundle } from './side.ts'
@@ -19,7 +19,7 @@ export interface BundleDiff {
   readonly tools: readonly (ToolDiff & { readonly notes: readonly string[] })[]
   readonly routing: readonly Change[]
   readonly limits: readonly LimitChange[]
-  readonly history: readonly HistoryChange[]
+  readonly history: readonly Change[]
   readonly directory: readonly Change[]
 }
 

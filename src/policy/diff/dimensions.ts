@@ -1,7 +1,7 @@
 import { RISKS } from '../../domain/decision.ts'
 import { FACTS, type FactName } from '../language/facts.ts'
 import type { Call } from '../language/snapshot.ts'
-import { endOfDate, startOfDate } from '../language/time.ts'
+import { endOfDate, instantOf } from '../language/time.ts'
 import { classify, type Dimension } from './dimension.ts'
 import { factDimension } from './facts.ts'
 import { askedOfTime, instantsFor } from './instants.ts'
@@ -58,7 +58,7 @@ function create(name: string, leaves: readonly Leaf[], world: World): Dimension 
 function timeDimension(leaves: readonly Leaf[], { sides, base }: World): Dimension {
   const zones = [...new Set(sides.map(({ bundle }) => bundle.ir.head.routing.timezone))]
   const { days, span, doubts } = askedOfTime(leaves, zones.length)
-  const edges = days.flatMap((day) => zones.flatMap((zone) => [startOfDate(zone, day), endOfDate(zone, day)]))
+  const edges = days.flatMap((day) => zones.flatMap((zone) => [instantOf(zone, day), endOfDate(zone, day)]))
   const dates = [...leaves.flatMap(({ fromMs }) => fromMs ?? []), ...edges]
   const place: Dimension['place'] = (call, at) => ({ ...call, at: Number(at) })
   const classes = classify(instantsFor(dates, zones, span), {

@@ -1,9 +1,8 @@
 import { fieldsOf } from '../language/history.ts'
 import type { BundleIr } from '../language/rule.ts'
-import { type Change, changed, loosens, tightens } from '../check/change.ts'
+import { type Change, changed, loosenedFirst, loosens, tightens } from '../check/change.ts'
 import { AGENT_KEYS, REVIEWER_KEYS } from '../check/directory-keys.ts'
 import { diffOf } from '../check/spec.ts'
-import type { Direction } from './outcome.ts'
 
 /** Compares agents and reviewers of both directories. Loosened entries come first. */
 export function diffDirectories(old: BundleIr, current: BundleIr): readonly Change[] {
@@ -24,10 +23,8 @@ export function diffDirectories(old: BundleIr, current: BundleIr): readonly Chan
   const groups = diffEntries('group of the identity provider', [before.groups, after.groups], (one, other) =>
     changed(`is group ${other}, no longer ${one}`)(one, other),
   )
-  return [...changes, ...groups].sort((a, b) => ORDER.indexOf(a.direction) - ORDER.indexOf(b.direction))
+  return [...changes, ...groups].sort(loosenedFirst)
 }
-
-const ORDER: readonly Direction[] = ['loosens', 'changes', 'tightens']
 
 /** Returns true when an enforced rule reads the owners of agents. A new owner may then allow a call. */
 function asksForOwners({ ruleFiles }: BundleIr): boolean {

@@ -3,6 +3,7 @@ import { compileMember, type EntryMatch, type Member } from '../language/entries
 import { compileTest, type Test } from '../language/operators.ts'
 import { FALSE, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 import type { Place } from './place.ts'
+import { remember } from '../language/remember.ts'
 
 /**
  * An entry is a small call: its members are dimensions, and its matches are the rules. The remainder of a match is what
@@ -14,17 +15,10 @@ export function remainderOf(
 ): (entry: JsonObject, known: ReadonlySet<string>) => readonly string[] {
   const matches = place.tests.flatMap(({ test }) => matchesIn(test))
   const asks = new Map<Member<Test>, (entry: JsonObject) => Truth>()
-  const askOf = (member: Member<Test>): ((entry: JsonObject) => Truth) => {
-    const ask = asks.get(member) ?? compileMember(member, compileTest(member.test))
-    asks.set(member, ask)
-    return ask
-  }
+  const askOf = (member: Member<Test>): ((entry: JsonObject) => Truth) =>
+    remember(asks, member, () => compileMember(member, compileTest(member.test)))
   const numbers = new Map<Member<Test>, number>()
-  const numberOf = (member: Member<Test>): number => {
-    const number = numbers.get(member) ?? numbers.size
-    numbers.set(member, number)
-    return number
-  }
+  const numberOf = (member: Member<Test>): number => remember(numbers, member, () => numbers.size)
 
   function rest(node: EntryMatch<Test>, entry: JsonObject, known: ReadonlySet<string>): string {
     if (node.kind === 'leaf')

@@ -1,5 +1,5 @@
 import type { BundleDiff } from './diff.ts'
-import type { Direction } from './outcome.ts'
+import type { Direction } from '../check/change.ts'
 
 /**
  * Returns true when a decision, an enforced limit or the history loosens or otherwise changes (for example, to other

@@ -1,31 +1,24 @@
+import { type Change, type Direction, DIRECTIONS, loosenedFirst } from '../check/change.ts'
 import { leavesOf, type ConditionNode } from '../evaluate/conditions.ts'
 import type { FieldRoot } from '../language/facts.ts'
 import type { RoutingIr, ToolIr } from '../language/rule.ts'
 import { FALSE, not, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 import { type Call, NO_HISTORY } from '../language/snapshot.ts'
-import type { Direction } from './outcome.ts'
 import { createSide, type Bundle, type Leaf, type SideRule } from './side.ts'
-
-/** A label that a rule tests, and that a tool starts or stops adding to the history; as one line. */
-export interface HistoryChange {
-  readonly direction: Direction
-  /** `history: web.fetch loses the label untrusted, which mail-after-untrusted asks about`. */
-  readonly text: string
-}
 
 /**
  * Compares the labels that tools add to the history, because one tool's contract can change decisions about another
  * tool. The direction comes from the rules that test labels. With the label, a rule may fire on more calls, on fewer
  * calls, or both.
  */
-export function diffHistory(before: Bundle, after: Bundle): readonly HistoryChange[] {
+export function diffHistory(before: Bundle, after: Bundle): readonly Change[] {
   const askers = after.ir.tools.flatMap((tool) => createSide(after, tool.contract.name).rules.filter(asks))
   if (askers.length === 0) return []
   const pool = [...new Set([before, after].flatMap(({ ir }) => ir.tools.flatMap(labelsOf)))].sort()
   const changes = after.ir.tools.flatMap((tool) => {
     const old = before.ir.tools.find(({ contract }) => contract.name === tool.contract.name)
     if (old === undefined) return []
-    const say = (label: string, gained: boolean): readonly HistoryChange[] => {
+    const say = (label: string, gained: boolean): readonly Change[] => {
       const found = changeOf(label, { gained, askers, pool, routing: after.ir.head.routing })
       const verb = gained ? 'gains' : 'loses'
       const text = `history: ${tool.contract.name} ${verb} the label ${label}, which ${found.ids.join(', ')} asks about`
@@ -36,10 +29,9 @@ export function diffHistory(before: Bundle, after: Bundle): readonly HistoryChan
       ...missingIn(tool, old).map((label) => say(label, true)),
     ].flat()
   })
-  return changes.sort((a, b) => ORDER.indexOf(a.direction) - ORDER.indexOf(b.direction))
+  return changes.sort(loosenedFirst)
 }
 
-const ORDER: readonly Direction[] = ['loosens', 'changes', 'tightens']
 const labelsOf = ({ contract }: ToolIr): readonly string[] => contract.labels
 const missingIn = (one: ToolIr, other: ToolIr): readonly string[] =>
   labelsOf(one).filter((label) => !labelsOf(other).includes(label))
@@ -73,7 +65,7 @@ function changeOf(
     if (gained ? sway.up : sway.down) directions.add(whenMore(asker, routing))
     if (gained ? sway.down : sway.up) directions.add(whenFewer(asker))
   }
-  const direction = ORDER.find((one) => directions.has(one))
+  const direction = DIRECTIONS.find((one) => directions.has(one))
   return { ...(direction && { direction }), ids: [...ids].sort() }
 }
 

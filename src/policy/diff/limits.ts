@@ -1,21 +1,15 @@
 import { VERDICTS } from '../../domain/decision.ts'
-import { instead, loosens, tightens } from '../check/change.ts'
+import { type Change, instead, loosenedFirst, loosens, tightens } from '../check/change.ts'
 import { LIMIT_KEYS } from '../check/limit.ts'
 import { diffOf } from '../check/spec.ts'
 import type { BundleIr, LimitIr, RuleFileIr, ToolIr } from '../language/rule.ts'
-import type { Direction } from './outcome.ts'
 import { diffWhenMissing } from './when-missing.ts'
 
 /** A change to a limit, as one line. Limits decide by earlier charges, so `diff` compares their settings. */
-export interface LimitChange {
-  readonly direction: Direction
-  /** `limit refund-daily: at most 200000 instead of 100000`. */
-  readonly text: string
+export interface LimitChange extends Change {
   /** False when neither bundle enforces the limit. */
   readonly enforced: boolean
 }
-
-type Finding = Omit<LimitChange, 'enforced'>
 
 /** Compares the limits of both bundles. Loosened limits come first. */
 export function diffLimits(before: BundleIr, after: BundleIr): readonly LimitChange[] {
@@ -30,10 +24,8 @@ export function diffLimits(before: BundleIr, after: BundleIr): readonly LimitCha
       enforced,
     }))
   })
-  return changes.sort((a, b) => ORDER.indexOf(a.direction) - ORDER.indexOf(b.direction))
+  return changes.sort(loosenedFirst)
 }
-
-const ORDER: readonly Direction[] = ['loosens', 'changes', 'tightens']
 
 /** A limit with the tools that it applies to. */
 interface Placed {
@@ -51,7 +43,7 @@ function limitsOf({ tools, ruleFiles }: BundleIr): ReadonlyMap<string, Placed> {
   return new Map(placed)
 }
 
-function diffLimit(before: Placed | undefined, after: Placed | undefined): readonly Finding[] {
+function diffLimit(before: Placed | undefined, after: Placed | undefined): readonly Change[] {
   if (before === undefined || after === undefined) {
     return [before ? loosens('removed') : tightens('added')]
   }
@@ -65,7 +57,7 @@ function diffLimit(before: Placed | undefined, after: Placed | undefined): reado
 function bySettings(
   { limit: one, ...before }: Placed,
   { limit: other, ...after }: Placed,
-): readonly Finding[] {
+): readonly Change[] {
   const stricter = VERDICTS.indexOf(other.verdict) - VERDICTS.indexOf(one.verdict)
   const verdict = `${other.verdict} instead of ${one.verdict}`
   return [
@@ -76,8 +68,8 @@ function bySettings(
 }
 
 /** Finds changes in the meaning of missing fields. Equal findings for several tools appear once. */
-function byWhenMissing(before: Placed, after: Placed): readonly Finding[] {
-  const found = new Map<string, Finding & { readonly tools: string[] }>()
+function byWhenMissing(before: Placed, after: Placed): readonly Change[] {
+  const found = new Map<string, Change & { readonly tools: string[] }>()
   for (const tool of after.tools) {
     const { name } = tool.contract
     const old = before.tools.find(({ contract }) => contract.name === name)

@@ -1,5 +1,6 @@
 import type { BundleDiff } from './diff.ts'
-import { exampleText, hiddenText, placesOf, rank, shownChanges, summaryOf, unsureText } from './print.ts'
+import { rank } from '../check/change.ts'
+import { exampleText, hiddenText, placesOf, shownChanges, summaryOf, unsureText } from './print.ts'
 
 const TITLES = ['Loosened', 'Changed otherwise', 'Tightened']
 

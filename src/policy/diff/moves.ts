@@ -1,9 +1,10 @@
-import type { ConditionNode, LeafNode } from '../evaluate/conditions.ts'
+import type { LeafNode } from '../evaluate/conditions.ts'
 import { factOf } from '../language/facts.ts'
 import { fieldText } from '../language/fields.ts'
-import { type EntryMatch, memberText } from '../language/entries.ts'
+import { type Member, memberText } from '../language/entries.ts'
 import type { Test } from '../language/operators.ts'
 import type { Call } from '../language/snapshot.ts'
+import type { Tree } from '../language/tree.ts'
 import { TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 import type { SideRule } from './side.ts'
 
@@ -43,7 +44,10 @@ export function firingMoves(before: SideRule, after: SideRule, base: Call): Move
     return isComparable ? testMoves(one.test, other.test) : EITHER
   }
   return joinMoves([
-    nodeMoves(before.condition, after.condition, ofLeaves),
+    treeMoves(before.condition, after.condition, {
+      nameOf: ({ field }) => fieldText(field),
+      moves: ofLeaves,
+    }),
     along((before.from?.fromMs ?? -Infinity) - (after.from?.fromMs ?? -Infinity)),
     along((after.until?.fromMs ?? Infinity) - (before.until?.fromMs ?? Infinity)),
   ])
@@ -55,20 +59,27 @@ export const along = (difference: number): Moves => ({
 })
 const rankOf = (truth: Truth): number => (truth === TRUE ? 2 : truth === UNKNOWN ? 1 : 0)
 
-type LeafMoves = (one: LeafNode, other: LeafNode) => Moves
+interface OfLeaves<Leaf> {
+  readonly nameOf: (leaf: Leaf) => string
+  readonly moves: (one: Leaf, other: Leaf) => Moves
+}
 
-function nodeMoves(before: ConditionNode, after: ConditionNode, ofLeaves: LeafMoves): Moves {
-  if (before.kind === 'leaf' && after.kind === 'leaf') return ofLeaves(before, after)
+function treeMoves<Leaf extends { readonly kind: 'leaf' }>(
+  before: Tree<Leaf>,
+  after: Tree<Leaf>,
+  ofLeaves: OfLeaves<Leaf>,
+): Moves {
+  if (before.kind === 'leaf' && after.kind === 'leaf') return ofLeaves.moves(before, after)
   if (before.kind === 'not' && after.kind === 'not')
-    return opposite(nodeMoves(before.item, after.item, ofLeaves))
+    return opposite(treeMoves(before.item, after.item, ofLeaves))
   // A single part of a group has the truth of the group.
   const kind = 'items' in before ? before.kind : 'items' in after ? after.kind : undefined
   if (kind === undefined) return EITHER
-  const itemsOf = (node: ConditionNode): readonly ConditionNode[] =>
+  const itemsOf = (node: Tree<Leaf>): readonly Tree<Leaf>[] =>
     'items' in node && node.kind === kind ? node.items : [node]
   return listMoves(kind, [itemsOf(before), itemsOf(after)], {
-    nameOf: (node) => (node.kind === 'leaf' ? fieldText(node.field) : node.kind),
-    moves: (one, other) => nodeMoves(one, other, ofLeaves),
+    nameOf: (node) => (node.kind === 'leaf' ? ofLeaves.nameOf(node) : node.kind),
+    moves: (one, other) => treeMoves(one, other, ofLeaves),
   })
 }
 
@@ -112,7 +123,7 @@ function testMoves(before: Test, after: Test): Moves {
       nameOf: ({ op }) => op,
       moves: testMoves,
     })
-  if ('match' in before && 'match' in after) return matchMoves(before.match, after.match)
+  if ('match' in before && 'match' in after) return treeMoves(before.match, after.match, OF_MEMBERS)
   if ('where' in before || 'where' in after) return EITHER
   if ('test' in before && 'test' in after) {
     const inner = testMoves(before.test, after.test)
@@ -121,20 +132,12 @@ function testMoves(before: Test, after: Test): Moves {
   return operandMoves(before, after)
 }
 
-function matchMoves(before: EntryMatch<Test>, after: EntryMatch<Test>): Moves {
-  if (before.kind === 'leaf' && after.kind === 'leaf') {
+const OF_MEMBERS: OfLeaves<Member<Test>> = {
+  nameOf: memberText,
+  moves(before, after) {
     const [one, other] = [before, after].map((leaf) => JSON.stringify({ ...leaf, test: undefined }))
     return one === other ? testMoves(before.test, after.test) : EITHER
-  }
-  if (before.kind === 'not' && after.kind === 'not') return opposite(matchMoves(before.item, after.item))
-  const kind = 'items' in before ? before.kind : 'items' in after ? after.kind : undefined
-  if (kind === undefined) return EITHER
-  const itemsOf = (node: EntryMatch<Test>): readonly EntryMatch<Test>[] =>
-    'items' in node && node.kind === kind ? node.items : [node]
-  return listMoves(kind, [itemsOf(before), itemsOf(after)], {
-    nameOf: (node) => (node.kind === 'leaf' ? memberText(node) : node.kind),
-    moves: matchMoves,
-  })
+  },
 }
 
 function operandMoves(before: Test, after: Test): Moves {

@@ -1,4 +1,4 @@
-import { keyword, type Part } from './subschema.ts'
+import { keyword, numberKeyword, type Part } from './subschema.ts'
 
 /**
  * Returns each number that tests and contract bounds compare with, and numbers on both sides of it. Between two
@@ -39,15 +39,6 @@ export function isWhole(part: Part): boolean {
 
 const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum']
 
-export function boundsOf(part: Part): readonly number[] {
-  const bounds = BOUNDS.flatMap((name) => {
-    const bound = keyword(part, name)
-    return typeof bound === 'number' ? [bound] : []
-  })
-  return bounds
-}
+export const boundsOf = (part: Part): readonly number[] => BOUNDS.flatMap((name) => numberKeyword(part, name))
 
-function stepOf(part: Part): readonly number[] {
-  const step = keyword(part, 'multipleOf')
-  return typeof step === 'number' ? [step] : []
-}
+const stepOf = (part: Part): readonly number[] => numberKeyword(part, 'multipleOf')

@@ -6,6 +6,7 @@ import {
   type Risk,
   type Verdict,
 } from '../../domain/decision.ts'
+import type { Direction } from '../check/change.ts'
 import { duration } from '../language/time.ts'
 import { hoursText } from '../language/working-time.ts'
 
@@ -21,8 +22,6 @@ export type Result =
       /** The enforced rules that fired, by id; true when a condition could not be checked. */
       readonly fired?: ReadonlyMap<string, boolean>
     }
-
-export type Direction = 'loosens' | 'tightens' | 'changes'
 
 /**
  * The strictness of one result relative to another: -1 looser, 0 equal, 1 stricter; undefined when they are not

@@ -2,6 +2,7 @@ import { type FunctionName, givesList } from '../language/function-names.ts'
 import { cutsOf, type Test } from '../language/operators.ts'
 import type { Member } from '../language/entries.ts'
 import type { Glob } from '../language/glob.ts'
+import { remember } from '../language/remember.ts'
 
 /** One place in the data of a call, with everything that the tests of both bundles look for in it. */
 export interface Place {
@@ -64,11 +65,7 @@ function createLooks(): Looks {
 
 /** Returns the place at the end of a path. */
 export function placeAt(root: Place, path: readonly (string | number)[]): Place {
-  return path.reduce<Place>((place, step) => {
-    const known = place.steps.get(step) ?? createPlace()
-    place.steps.set(step, known)
-    return known
-  }, root)
+  return path.reduce<Place>((place, step) => remember(place.steps, step, createPlace), root)
 }
 
 export function itemsOf(place: Place): Place {
@@ -76,10 +73,7 @@ export function itemsOf(place: Place): Place {
 }
 
 export function looksOf(place: Place, fn: FunctionName | undefined): Looks {
-  if (fn === undefined) return place.looks
-  const known = place.functions.get(fn) ?? createLooks()
-  place.functions.set(fn, known)
-  return known
+  return fn === undefined ? place.looks : remember(place.functions, fn, createLooks)
 }
 
 /** Adds a test of a field to its place. */
@@ -105,9 +99,7 @@ function look(place: Place, fn: FunctionName | undefined, test: Test): void {
 }
 
 function addMember(place: Place, { path: [first = '', ...rest], fn, test }: Member<Test>): void {
-  const known = place.members.get(first) ?? createPlace()
-  place.members.set(first, known)
-  addTest(placeAt(known, rest), { fn }, test)
+  addTest(placeAt(remember(place.members, first, createPlace), rest), { fn }, test)
 }
 
 /** Adds a count test to the place, and to its items, because a list of strings has the entries of each string. */

@@ -5,6 +5,7 @@ import type { Plan, PlanClass, SideState } from './diagram.ts'
 import type { Dimensions } from './dimensions.ts'
 import type { Leaf, Side, SideRule } from './side.ts'
 import { createTerms, type Term, type Terms } from './terms.ts'
+import { remember } from '../language/remember.ts'
 
 /** Builds the rules of both sides over the same terms, for the diagram. */
 export function planOf(sides: readonly [Side, Side], { all, constants }: Dimensions, base: Call): Plan {
@@ -51,8 +52,7 @@ function pendingOf({ rule, condition, leafOf, from, until }: SideRule, making: M
   const { verdict, risk, reviewers, covers, onUnknown } = rule
   const { terms, termOf, effects } = making
   const key = JSON.stringify([verdict, onUnknown.rule.verdict, risk, reviewers, covers])
-  const effect = effects.get(key) ?? String(effects.size)
-  effects.set(key, effect)
+  const effect = remember(effects, key, () => String(effects.size))
   const toTerm = (node: ConditionNode): Term => {
     if (node.kind === 'leaf') return termOf(leafOf(node))
     return node.kind === 'not' ? terms.not(toTerm(node.item)) : terms.join(node.kind, node.items.map(toTerm))

@@ -1,3 +1,4 @@
+import { rank } from '../check/change.ts'
 import type { BundleDiff } from './diff.ts'
 import type { Change, ToolDiff } from './tool.ts'
 import type { Unsure } from './unsure.ts'
@@ -33,12 +34,6 @@ export function printDiff(diff: BundleDiff): string {
 export function unsureText(tool: string, { kind, part }: Unsure): string {
   const wanted = kind === 'may tighten' ? 'stricter' : 'looser'
   return `${tool} ${kind.toUpperCase()} ${part}: it differs, and no example has a ${wanted} decision by it`
-}
-
-const RANKS = ['loosens', 'changes', 'tightens'] as const
-
-export function rank({ direction }: Pick<Change, 'direction'>): number {
-  return RANKS.indexOf(direction)
 }
 
 /**

@@ -1,8 +1,9 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { listOf } from '../schema/part.ts'
 import { lengthMachine } from './machines.ts'
 import { patternMachine } from './pattern-machine.ts'
-import { FORMAT_SAMPLES, numberKeyword } from './strings.ts'
-import { compileFits, keyword, partBelow, partIn, requiredOf, type Part } from './subschema.ts'
+import { FORMAT_SAMPLES } from './strings.ts'
+import { compileFits, keyword, numberKeyword, partBelow, partIn, requiredOf, type Part } from './subschema.ts'
 import { searchTexts } from './texts.ts'
 
 /** The maximum nesting depth for which a contract gets a sample. */
@@ -36,9 +37,6 @@ function branchesOf(part: Part): readonly Part[] {
       joined = joined.flatMap((schema) => choices.map((one) => join(schema, resolved(part, one))))
   return joined.slice(0, MOST_BRANCHES).map((schema) => ({ ...part, schema }))
 }
-
-const listOf = (value: JsonValue | undefined): readonly JsonValue[] =>
-  Array.isArray(value) ? (value as readonly JsonValue[]) : []
 
 function resolved({ root }: Part, schema: JsonValue): JsonObject {
   const { schema: target } = partIn(root, schema)

@@ -13,6 +13,7 @@ import type { CompiledLimit, CompiledRule } from '../evaluate/run.ts'
 import type { Call, ToolContract } from '../language/snapshot.ts'
 import { createClock } from '../language/time.ts'
 import type { CaseResult } from '../tests/run.ts'
+import { remember } from '../language/remember.ts'
 
 /** One of the two bundles, as data and as an evaluator. */
 export interface Bundle {
@@ -68,11 +69,7 @@ export function createSide(bundle: Bundle, tool: string): Side {
   const { timezone } = routing
   const facts = { tool: ir.contract, clock: createClock(timezone), directory }
   const leaves = new Map<LeafNode, Leaf>()
-  const leafOf = (node: LeafNode): Leaf => {
-    const leaf = leaves.get(node) ?? createLeaf(node, facts, timezone)
-    leaves.set(node, leaf)
-    return leaf
-  }
+  const leafOf = (node: LeafNode): Leaf => remember(leaves, node, () => createLeaf(node, facts, timezone))
   const enforced = rules.filter((rule) => rule.enforced)
   return {
     bundle,

@@ -11,7 +11,7 @@ import { globMachine, lengthMachine, type Machine } from './machines.ts'
 import { patternMachine } from './pattern-machine.ts'
 import { listsFor, type Found } from './lists.ts'
 import { createPlace, type Looks, type Place } from './place.ts'
-import { keyword, type Part } from './subschema.ts'
+import { keyword, numberKeyword, type Part } from './subschema.ts'
 import { textsOfLength } from './long-texts.ts'
 import { linesOf } from './lines.ts'
 import { entriesFor, queriesOf, statementsOf } from './statements.ts'
@@ -174,9 +174,4 @@ export function around(counts: ReadonlySet<number>): readonly number[] {
 function textKeyword(part: Part, name: string): readonly string[] {
   const value = keyword(part, name)
   return typeof value === 'string' ? [value] : []
-}
-
-export function numberKeyword(part: Part, name: string): readonly number[] {
-  const value = keyword(part, name)
-  return typeof value === 'number' ? [value] : []
 }

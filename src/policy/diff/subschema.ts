@@ -1,4 +1,5 @@
 import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
+import { listOf, refTarget } from '../schema/part.ts'
 import { createPayloadChecks } from '../schema/payload.ts'
 
 /** The part of a contract's input_schema for one place of the payload: a schema, true (anything) or false (nothing). */
@@ -19,8 +20,8 @@ export function partIn(root: JsonObject, schema: JsonValue | undefined): Part {
   if (!isObject(schema)) return { root, schema: true, exact: true }
   const { $ref, ...beside } = schema
   if (typeof $ref !== 'string') return { root, schema, exact: !hasAny(schema, COUPLING) }
-  const target = resolve(root, $ref)
-  const known = target !== undefined && !('$ref' in target)
+  const target = refTarget(root, schema)
+  const known = isObject(target) && !('$ref' in target)
   const whole = known ? { ...target, ...beside } : schema
   return { root, schema: whole, exact: known && !hasAny(whole, COUPLING) }
 }
@@ -47,13 +48,6 @@ function hasAny(schema: JsonObject, keywords: readonly string[]): boolean {
   return keywords.some((keyword) => keyword in schema)
 }
 
-function resolve(root: JsonObject, ref: string): JsonObject | undefined {
-  const match = /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(ref)
-  const defs = root[match?.[1] ?? '']
-  const target = isObject(defs) ? defs[match?.[2] ?? ''] : undefined
-  return isObject(target) ? target : undefined
-}
-
 /** Returns the part below a key or an index. */
 export function partBelow(part: Part, step: string | number): Part {
   const { root, schema } = part
@@ -64,9 +58,7 @@ export function partBelow(part: Part, step: string | number): Part {
 }
 
 function itemSchema(schema: JsonObject, index: number): JsonValue | undefined {
-  const prefix = schema['prefixItems']
-  const fixed = Array.isArray(prefix) ? (prefix as readonly JsonValue[])[index] : undefined
-  return fixed ?? schema['items']
+  return listOf(schema['prefixItems'])[index] ?? schema['items']
 }
 
 function memberSchema(schema: JsonObject, key: string): JsonValue | undefined {
@@ -104,4 +96,9 @@ export function compileFits({ root, schema }: Part): Fits {
   const wrapped: JsonObject = { type: 'object', properties: { value: schema }, ...definitions }
   const check = CHECKS.of(JSON.stringify(wrapped), wrapped)
   return (value) => check({ value }).length === 0
+}
+
+export function numberKeyword(part: Part, name: string): readonly number[] {
+  const value = keyword(part, name)
+  return typeof value === 'number' ? [value] : []
 }

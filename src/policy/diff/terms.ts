@@ -1,4 +1,5 @@
 import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
+import { remember } from '../language/remember.ts'
 
 /** The number of a condition for which some answers are known. The numbers 0, 1 and 2 are the truths themselves. */
 export type Term = number
@@ -34,12 +35,7 @@ export function createTerms(): Terms {
   const settled = new Map<string, Term>()
 
   const asksOf = (term: Term): bigint => shapes[term]?.asks ?? 0n
-  const intern = (key: string, shape: Shape): Term => {
-    const known = numbers.get(key)
-    if (known !== undefined) return known
-    numbers.set(key, shapes.length)
-    return shapes.push(shape) - 1
-  }
+  const intern = (key: string, shape: Shape): Term => remember(numbers, key, () => shapes.push(shape) - 1)
   const negate = (item: Term): Term => {
     if (item <= UNKNOWN) return not(item as Truth)
     return intern(`! ${item}`, { kind: 'not', item, asks: asksOf(item) })
@@ -61,12 +57,9 @@ export function createTerms(): Terms {
 
   function given(term: Term, dimension: number, cell: ClassAnswers): Term {
     if (!asks(term, dimension)) return term
-    const key = `${term} ${dimension} ${cell.number}`
-    const known = settled.get(key)
-    if (known !== undefined) return known
-    const made = settle(shapes[term] as Shape, (item) => given(item, dimension, cell), cell)
-    settled.set(key, made)
-    return made
+    return remember(settled, `${term} ${dimension} ${cell.number}`, () =>
+      settle(shapes[term] as Shape, (item) => given(item, dimension, cell), cell),
+    )
   }
 
   function settle(shape: Shape, inner: (item: Term) => Term, { truths }: ClassAnswers): Term {

@@ -1,6 +1,7 @@
 import { toNfc } from '../../domain/normal-form.ts'
 import { hasHidden } from '../text/text.ts'
 import type { Machine, State } from './machines.ts'
+import { remember } from '../language/remember.ts'
 
 export interface FoundTexts {
   /** One string for each joint state of the machines, shortest first. */
@@ -47,10 +48,7 @@ export function createTable(
     if (known !== undefined) return known
     const next = machine.step(states[state] ?? [], alphabet[letter] ?? 0)
     const key = next.join()
-    const number = numbers.get(key) ?? states.push(next) - 1
-    numbers.set(key, number)
-    steps[at] = number
-    return number
+    return (steps[at] = remember(numbers, key, () => states.push(next) - 1))
   }
 }
 

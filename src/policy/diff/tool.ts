@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { RISKS } from '../../domain/decision.ts'
+import { type Direction, rank } from '../check/change.ts'
 import { MISSING } from '../language/reading.ts'
 import { type Call, NO_HISTORY } from '../language/snapshot.ts'
 import { weekdayBefore } from '../language/time.ts'
@@ -8,14 +9,7 @@ import { buildDiagram, type Diagram, type Ending } from './diagram.ts'
 import type { Dimension } from './dimension.ts'
 import { dimensionsOf, type Dimensions } from './dimensions.ts'
 import { callAt, resultOf } from './judge.ts'
-import {
-  compareResults,
-  describeResult,
-  resultKey,
-  tellsReviewers,
-  type Direction,
-  type Result,
-} from './outcome.ts'
+import { compareResults, describeResult, resultKey, tellsReviewers, type Result } from './outcome.ts'
 import { payloadNames, wholeDoubts, wholeParts } from './payload-dimension.ts'
 import { planOf } from './plan.ts'
 import { sampleOf } from './sample.ts'
@@ -23,6 +17,7 @@ import { samplePaths } from './sampling.ts'
 import { createSide, leavesOf, testedPayloads, type Bundle, type Side } from './side.ts'
 import { unsureOf, type Shown, type Unsure } from './unsure.ts'
 import { describeBox } from './words.ts'
+import { remember } from '../language/remember.ts'
 
 /** A set of calls of one tool whose decisions change in the same way. */
 export interface Change {
@@ -166,9 +161,7 @@ async function readSamples(space: Space): Promise<Read> {
   for (const [path, judged] of changed) {
     const label = labelOf(judged) ?? ''
     const box = new Map(path.map((number, i): [number, readonly number[]] => [i, [number]]))
-    const known = drawn.get(label) ?? []
-    known.push(box)
-    drawn.set(label, known)
+    remember(drawn, label, () => []).push(box)
   }
   const byLabel = new Map([...drawn].map(([label, boxes]) => [label, [trimmed(boundingBox(boxes), sizes)]]))
   const sampled = `${paths.length} calls were drawn out of ${countCells(new Map(), sizes)} cells`
@@ -280,11 +273,7 @@ function byOf(result: Result): readonly string[] {
   return result.kind === 'decided' ? result.by : []
 }
 
-const DIRECTIONS: readonly Direction[] = ['loosens', 'changes', 'tightens']
-
-function orderOf({ direction, raised }: Change): number {
-  return DIRECTIONS.indexOf(direction) * 2 + (raised ? 1 : 0)
-}
+const orderOf = (change: Change): number => rank(change) * 2 + (change.raised ? 1 : 0)
 
 function compareText(a: Change, b: Change): number {
   const [left, right] = [a, b].map((one) => [one.before, one.after, ...one.where].join('\n'))

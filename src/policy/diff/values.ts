@@ -5,8 +5,9 @@ import { remainderOf } from './entries.ts'
 import { numbersAround } from './numbers.ts'
 import { createPlace, type Looks, type Place } from './place.ts'
 import { sampleOf } from './sample.ts'
-import { around, numberKeyword, textsFor } from './strings.ts'
-import { compileFits, keyword, partBelow, type Part } from './subschema.ts'
+import { around, textsFor } from './strings.ts'
+import { compileFits, keyword, numberKeyword, partBelow, type Part } from './subschema.ts'
+import { remember } from '../language/remember.ts'
 
 /** The maximum number of combinations of members in an object. */
 const MAX_OBJECTS = 4_000
@@ -225,19 +226,13 @@ function addAll(whole: Place, place: Place): void {
   addLooks(whole.looks, place.looks)
   for (const [fn, looks] of place.functions)
     addLooks(
-      getOrAdd(whole.functions, fn, () => createPlace().looks),
+      remember(whole.functions, fn, () => createPlace().looks),
       looks,
     )
   whole.tests.push(...place.tests)
-  for (const [step, child] of place.steps) addAll(getOrAdd(whole.steps, step, createPlace), child)
-  for (const [step, child] of place.members) addAll(getOrAdd(whole.members, step, createPlace), child)
+  for (const [step, child] of place.steps) addAll(remember(whole.steps, step, createPlace), child)
+  for (const [step, child] of place.members) addAll(remember(whole.members, step, createPlace), child)
   if (place.items) addAll((whole.items ??= createPlace()), place.items)
-}
-
-function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  const known = map.get(key) ?? make()
-  map.set(key, known)
-  return known
 }
 
 function addLooks(whole: Looks, more: Looks): void {

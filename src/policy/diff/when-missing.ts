@@ -1,7 +1,8 @@
 import type { JsonValue } from '../../contract/json.ts'
+import type { Change, Direction } from '../check/change.ts'
+import { fieldsOfLimit } from '../language/history.ts'
 import type { FieldIr, LimitIr, RuleFileIr, ToolIr } from '../language/rule.ts'
 import { createWhenMissing, type WhenMissing } from '../schema/when-missing.ts'
-import type { Direction } from './outcome.ts'
 import { requiredOf, wholePart } from './subschema.ts'
 
 /** A limit in its file, for one tool. */
@@ -11,15 +12,10 @@ interface Measured {
   readonly tool: ToolIr
 }
 
-export interface WhenMissingChange {
-  readonly direction: Direction
-  readonly text: string
-}
-
 /** Compares the values that a limit uses for missing fields. Skips fields that both contracts require. */
-export function diffWhenMissing(before: Measured, after: Measured): readonly WhenMissingChange[] {
-  const fields = fieldsOf(after.limit).filter((field) =>
-    fieldsOf(before.limit).some(({ name }) => name === field.name),
+export function diffWhenMissing(before: Measured, after: Measured): readonly Change[] {
+  const fields = fieldsOfLimit(after.limit).filter((field) =>
+    fieldsOfLimit(before.limit).some(({ name }) => name === field.name),
   )
   return fields.flatMap((field) => {
     if (isAlwaysThere(before, field) && isAlwaysThere(after, field)) return []
@@ -28,10 +24,6 @@ export function diffWhenMissing(before: Measured, after: Measured): readonly Whe
     const text = `a missing ${field.name} means ${show(current)} instead of ${show(old)}`
     return direction === undefined ? [] : [{ direction, text }]
   })
-}
-
-function fieldsOf({ sum, per }: LimitIr): readonly FieldIr[] {
-  return [...(sum ? [sum] : []), ...(typeof per === 'string' ? [] : [per])]
 }
 
 function isAlwaysThere({ tool }: Measured, { root, path }: FieldIr): boolean {

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { refTarget } from '../schema/part.ts'
 
 /**
  * Returns an input_schema as part of a draft-07 schema. Replaces local references with their targets, except circular
@@ -29,7 +30,9 @@ function embed(embedding: Embedding, schema: JsonValue): JsonValue {
   const { $ref, ...here } = schema as JsonObject
   const own = embedKeywords(embedding, here)
   if (typeof $ref !== 'string') return own
-  const target = embedding.followed.includes($ref) ? undefined : resolve(embedding.root, $ref)
+  const target = embedding.followed.includes($ref)
+    ? undefined
+    : refTarget(embedding.root, schema as JsonObject)
   if (target === undefined) return own
   return { allOf: [embed({ ...embedding, followed: [...embedding.followed, $ref] }, target), own] }
 }
@@ -66,10 +69,4 @@ function isRegExp(source: string): boolean {
   } catch {
     return false
   }
-}
-
-function resolve(root: JsonObject, ref: string): JsonValue | undefined {
-  const match = /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(ref)
-  const defs = match ? (root[match[1] ?? ''] as JsonObject | undefined) : undefined
-  return defs?.[match?.[2] ?? '']
 }

@@ -2,6 +2,7 @@ import { type JsonObject, type JsonValue, isObject } from '../../contract/json.t
 import type { Scalar } from '../language/compiled-test.ts'
 import { payloadName } from '../language/fields.ts'
 import type { Fact } from '../language/facts.ts'
+import { listOf, refTarget } from '../schema/part.ts'
 
 /** The possible values of a field, as far as a contract defines them. */
 export interface Shape {
@@ -117,15 +118,12 @@ function partsOf(
   const here = asObject(schema)
   if (!here || followed.includes(here)) return []
   const seen = [...followed, here]
-  const branches = ['allOf', 'anyOf', 'oneOf'].flatMap((keyword) => asList(here[keyword]))
+  const branches = ['allOf', 'anyOf', 'oneOf'].flatMap((keyword) => listOf(here[keyword]))
   const conditional = [here['then'], here['else']]
-  const target = typeof here['$ref'] === 'string' ? resolve(root, here['$ref']) : undefined
-  return [here, ...[target, ...branches, ...conditional].flatMap((one) => partsOf(root, one, seen))]
-}
-
-function resolve(root: JsonObject, ref: string): JsonValue | undefined {
-  const match = /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(ref)
-  return match ? asObject(root[match[1] ?? ''])?.[match[2] ?? ''] : undefined
+  return [
+    here,
+    ...[refTarget(root, here), ...branches, ...conditional].flatMap((one) => partsOf(root, one, seen)),
+  ]
 }
 
 const BRANCHES = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if']
@@ -166,7 +164,7 @@ function itemOf(root: JsonObject, schema: JsonValue, depth: number): Shape {
 }
 
 function permitsNull({ type, enum: listed, const: only }: JsonObject): boolean {
-  return type === 'null' || only === null || asList(type).includes('null') || asList(listed).includes(null)
+  return type === 'null' || only === null || listOf(type).includes('null') || listOf(listed).includes(null)
 }
 
 const KIND_OF_TYPE: Readonly<Record<string, Kind>> = {
@@ -180,7 +178,7 @@ const KIND_OF_TYPE: Readonly<Record<string, Kind>> = {
 
 function kindsOf(part: JsonObject): readonly Kind[] {
   const { type } = part
-  const names = typeof type === 'string' ? [type] : asList(type)
+  const names = typeof type === 'string' ? [type] : listOf(type)
   if (names.length > 0)
     return names.flatMap((name) => (typeof name === 'string' ? (KIND_OF_TYPE[name] ?? []) : []))
   const values = valuesOf([part])
@@ -193,14 +191,10 @@ function kindsOf(part: JsonObject): readonly Kind[] {
 function valuesOf(parts: readonly JsonObject[]): readonly Scalar[] | undefined {
   const named = parts.filter((part) => 'enum' in part || 'const' in part)
   if (named.length === 0 || (named.length < parts.length && parts.length > 1)) return undefined
-  const values = named.flatMap((part) => ('const' in part ? [part['const']] : asList(part['enum'])))
+  const values = named.flatMap((part) => ('const' in part ? [part['const']] : listOf(part['enum'])))
   return [...new Set(values.filter((value) => value !== null && typeof value !== 'object'))] as Scalar[]
 }
 
 function asObject(value: JsonValue | undefined): JsonObject | undefined {
   return isObject(value) ? value : undefined
-}
-
-function asList(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? (value as readonly JsonValue[]) : []
 }

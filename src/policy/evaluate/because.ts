@@ -22,6 +22,7 @@ import {
 } from './conditions.ts'
 import { createRun, type Program } from './program.ts'
 import type { CompiledLimit, CompiledRule } from './run.ts'
+import { remember } from '../language/remember.ts'
 
 /**
  * Adds to each fired rule the values that made it fire, and the risk that it sets. Only rules that fired are read
@@ -32,7 +33,11 @@ export function withReasons(
   facts: Omit<Facts, 'tool'>,
   fired: readonly FiredRule[],
 ): readonly FiredRule[] {
-  const known = rulesById(program)
+  const known = remember(
+    byId,
+    program,
+    () => new Map([...program.rules, ...program.limits].map((rule) => [rule.ir.id, rule] as const)),
+  )
   const run = createRun(program, facts)
   return fired.map((one) => {
     const rule = known.get(one.id)
@@ -44,14 +49,6 @@ export function withReasons(
 }
 
 const byId = new WeakMap<Program, ReadonlyMap<string, CompiledRule | CompiledLimit>>()
-
-function rulesById(program: Program): ReadonlyMap<string, CompiledRule | CompiledLimit> {
-  const known = byId.get(program)
-  if (known) return known
-  const made = new Map([...program.rules, ...program.limits].map((rule) => [rule.ir.id, rule] as const))
-  byId.set(program, made)
-  return made
-}
 
 /** The reasons without repetitions, values of the call first. Values of sensitive fields are hidden. */
 function bounded(reasons: Iterable<Because>, { tool }: Facts): readonly Because[] {
@@ -138,11 +135,7 @@ function entryTestOf(test: Test, truth: Truth): EntryTest | undefined {
 
 const compiled = new WeakMap<Test, CompiledTest>()
 
-function compiledOf(test: Test): CompiledTest {
-  const known = compiled.get(test) ?? compileTest(test)
-  compiled.set(test, known)
-  return known
-}
+const compiledOf = (test: Test): CompiledTest => remember(compiled, test, () => compileTest(test))
 
 /** Yields the entries that decide, each with the part of it that the test read. */
 function* ofEntries(leaf: LeafNode, raw: JsonValue, entry: EntryTest, facts: Facts): Generator<Because> {

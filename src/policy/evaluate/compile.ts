@@ -25,6 +25,7 @@ import type {
 } from '../language/snapshot.ts'
 import { countWithdrawn, withdraw } from './withdraw.ts'
 import { createClock, type LocalTime } from '../language/time.ts'
+import { remember } from '../language/remember.ts'
 
 /** A snapshot with the additions that the author's tools need. */
 export interface CompiledSnapshot extends ExplainingSnapshot {
@@ -167,14 +168,9 @@ function createPrograms(
   const programs = new Map<string, Program>()
   const parts = createProgramParts()
   return (name) => {
-    const known = programs.get(name)
-    if (known) return known
     const tool = tools.get(name)
-    if (!tool) return undefined
-    const files = tool.ruleFiles.flatMap((index) => ir.ruleFiles[index] ?? [])
-    const program = compileProgram(tool.contract, files, parts)
-    programs.set(name, program)
-    return program
+    const filesOf = ({ ruleFiles }: ToolIr) => ruleFiles.flatMap((index) => ir.ruleFiles[index] ?? [])
+    return tool && remember(programs, name, () => compileProgram(tool.contract, filesOf(tool), parts))
   }
 }
 

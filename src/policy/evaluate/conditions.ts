@@ -10,6 +10,7 @@ import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../language/trut
 import type { CompiledTest } from '../language/compiled-test.ts'
 import { compileTest, type Test } from '../language/operators.ts'
 import { asksPresence, changeMembers, readsMembers } from '../language/test-parts.ts'
+import { leavesIn, mapLeaves, type Tree } from '../language/tree.ts'
 import {
   meaningOfMember,
   NOTHING,
@@ -18,22 +19,11 @@ import {
   type WhenMissing,
   type WhenMissingOf,
 } from '../schema/when-missing.ts'
+import { remember } from '../language/remember.ts'
 
 /** A compiled condition as a tree, used to explain decisions. Decisions use the flat form (plan.ts). */
-export type ConditionNode = AllNode | AnyNode | NotNode | LeafNode
+export type ConditionNode = Tree<LeafNode>
 
-interface AllNode {
-  readonly kind: 'all'
-  readonly items: readonly ConditionNode[]
-}
-interface AnyNode {
-  readonly kind: 'any'
-  readonly items: readonly ConditionNode[]
-}
-interface NotNode {
-  readonly kind: 'not'
-  readonly item: ConditionNode
-}
 export interface LeafNode {
   readonly kind: 'leaf'
   /** The leaf's index among all leaves of the bundle. */
@@ -63,14 +53,7 @@ export function foldCondition<T>(
 }
 
 /** Returns the leaves of a condition, each once, in order of appearance. */
-export function leavesOf(condition: ConditionNode): readonly LeafNode[] {
-  const leaves = foldCondition<readonly LeafNode[]>(
-    condition,
-    (leaf) => [leaf],
-    (_, lists) => lists.flat(),
-  )
-  return [...new Set(leaves)]
-}
+export const leavesOf = (condition: ConditionNode): readonly LeafNode[] => [...new Set(leavesIn(condition))]
 
 export function joinTruths(kind: Join, truths: readonly Truth[]): Truth {
   if (kind === 'all') return truths.reduce<Truth>(and, TRUE)
@@ -106,17 +89,11 @@ export function createConditionCompiler(): ConditionCompiler {
   const shared = new Map<string, LeafNode>()
   const leaves: LeafNode[] = []
 
-  function compileNode(missing: WhenMissingOf, node: NodeIr): ConditionNode {
-    if (node.kind === 'leaf') return compileLeaf(missing, node.field, node.test)
-    if (node.kind === 'not') return { kind: 'not', item: compileNode(missing, node.item) }
-    return { kind: node.kind, items: node.items.map((item) => compileNode(missing, item)) }
-  }
-
   function compileLeaf(missing: WhenMissingOf, field: FieldIr, test: Test): ConditionNode {
     // Each part has its own replacement for a missing field.
-    if (test.op === 'and')
-      return { kind: 'all', items: test.tests.map((one) => compileLeaf(missing, field, one)) }
-    return leafOf(missing, field, test)
+    return test.op === 'and'
+      ? { kind: 'all', items: test.tests.map((one) => compileLeaf(missing, field, one)) }
+      : leafOf(missing, field, test)
   }
 
   function leafOf(missing: WhenMissingOf, field: FieldIr, written: Test): LeafNode {
@@ -147,8 +124,10 @@ export function createConditionCompiler(): ConditionCompiler {
     leaf: leafOf,
     compile(missing, when, unless) {
       const items: ConditionNode[] = []
-      if (when) items.push(compileNode(missing, when))
-      if (unless) items.push({ kind: 'not', item: compileNode(missing, unless) })
+      const compileNode = (node: NodeIr): ConditionNode =>
+        mapLeaves(node, ({ field, test }) => compileLeaf(missing, field, test))
+      if (when) items.push(compileNode(when))
+      if (unless) items.push({ kind: 'not', item: compileNode(unless) })
       return items.length === 1 && items[0] ? items[0] : { kind: 'all', items }
     },
   }
@@ -163,15 +142,6 @@ function withMeanings(missing: WhenMissingOf, field: FieldIr, test: Test): Test 
       : meaningOfMember(missing, { field, lists: lists.map(({ path }) => path), member })
     return whenMissing === undefined ? member : { ...member, whenMissing }
   })
-}
-
-/** Returns the value for a key, creating it if absent. */
-export function remember<T>(known: Map<string, T>, key: string, make: () => T): T {
-  const found = known.get(key)
-  if (found !== undefined) return found
-  const made = make()
-  known.set(key, made)
-  return made
 }
 
 export function truthOfLeaf(leaf: LeafNode, facts: Facts): Truth {

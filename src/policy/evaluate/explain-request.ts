@@ -1,33 +1,42 @@
 import { defined } from '../../contract/defined.ts'
+import type { ExplainRequest } from '../../contract/admin.ts'
 import type { JsonObject } from '../../contract/json.ts'
-import type { Risk } from '../../domain/decision.ts'
+import { explainOutcome } from './explain.ts'
 import type { CompiledSnapshot } from './compile.ts'
+import type { Explanation } from './explanation.ts'
+import { callUnder } from './limits.ts'
 import type { Call, History } from '../language/snapshot.ts'
 import { dateTimeOf } from '../language/time.ts'
+import { showHidden } from '../text/text.ts'
 
-/** A request for an explanation: the body of an evaluation, with its agent and time. */
-export interface ExplainRequest {
-  readonly tool_name: string
-  readonly payload?: JsonObject
-  readonly risk_level?: Risk
-  readonly workflow_name?: string
-  readonly task_label?: string
-  readonly subject?: string
-  /** `TENANT/AGENT`; `test/test` unless given. */
-  readonly agent?: string
-  readonly task?: {
-    readonly workflow?: string
-    readonly label?: string
-    readonly subject?: string
-    readonly tools?: readonly string[]
-    readonly labels?: readonly string[]
+/**
+ * Explains a request. As in the gateway, the directory must allow the named agent to use the tool before any rule reads
+ * the payload.
+ *
+ * @param refusal the error about a request that cannot be explained
+ */
+export async function explainRequest(
+  snapshot: CompiledSnapshot,
+  request: ExplainRequest,
+  { now, refusal }: { readonly now: number; readonly refusal: (message: string, hint?: string) => Error },
+): Promise<Explanation> {
+  const call = callOfRequest(request, now)
+  if (call === undefined) throw refusal('`time` must be a date and time in RFC 3339 format')
+  if (request.agent !== undefined && !snapshot.mayUse(snapshot.agentOf(call.tenant, call.agent), call.tool))
+    return explainOutcome(snapshot.revision, await snapshot.decide(call), {})
+  const misfits = snapshot.checkPayload(call.tool, call.payload)
+  if (misfits.length > 0) {
+    const places = misfits.map(({ pointer, message }) => `${pointer || 'payload'} ${message}`)
+    throw refusal(`the payload does not fit the contract of \`${call.tool}\`: ${places.join('; ')}`)
   }
-  /** The tools that the agent was allowed to use in the last 24 hours, and their labels. */
-  readonly agent_history?: { readonly tools?: readonly string[]; readonly labels?: readonly string[] }
-  /** Earlier charges by limit id. */
-  readonly used?: Readonly<Record<string, number>>
-  /** RFC 3339. */
-  readonly time?: string
+  const strangers = strangersIn(request, snapshot)
+  if (strangers.length > 0) {
+    const names = strangers.map((id) => `\`${showHidden(id)}\``).join(', ')
+    const limits = snapshot.limitsOf(call.tool).map(({ id }) => id)
+    const hint = limits.length > 0 ? `it has ${limits.join(', ')}` : undefined
+    throw refusal(`\`used\` names an unknown limit of \`${call.tool}\`: ${names}`, hint)
+  }
+  return snapshot.explain(callUnder(call, await snapshot.judge(call), usedOf(request)))
 }
 
 /** Returns the call of a request, at its `time` or `now`; undefined when `time` is invalid. */
@@ -38,7 +47,7 @@ export function callOfRequest(request: ExplainRequest, now: number): Call | unde
   const [tenant = '', id = ''] = (agent ?? 'test/test').split('/')
   return {
     tool: tool_name,
-    payload,
+    payload: payload as JsonObject,
     tenant,
     agent: id,
     at,

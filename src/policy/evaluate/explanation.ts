@@ -1,4 +1,4 @@
-import type { Verdict } from '../../domain/decision.ts'
+import type { ExplanationView } from '../../contract/admin.ts'
 import type { Call, Outcome, Snapshot } from '../language/snapshot.ts'
 
 /** A snapshot that also explains its decisions. */
@@ -41,39 +41,9 @@ export interface Explanation {
   readonly limits: readonly LimitExplanation[]
 }
 
-export interface LimitExplanation {
-  readonly id: string
-  readonly verdict: 'review' | 'reject'
-  readonly mode: 'enforced' | 'shadow'
-  readonly file: string
-  readonly line: number
-  readonly reason: string
-  /**
-   * `cannot tell`: the limit cannot be measured, so it fires. `not used`: the call uses nothing, according to
-   * `missing_means`.
-   */
-  readonly result: 'room' | 'full' | 'cannot tell' | 'not used'
-  /** The amount that the call uses; absent for a sensitive field. */
-  readonly amount?: number
-  readonly at_most: number
-  readonly within_ms: number
-  /** The scope of the counter: `agent`, `tenant`, `task`, or a field. */
-  readonly per: string
-}
+export type LimitExplanation = ExplanationView['limits'][number]
 
-export interface RuleExplanation {
-  readonly id: string
-  readonly verdict: Verdict
-  readonly mode: 'enforced' | 'shadow'
-  readonly file: string
-  readonly line: number
-  readonly reason: string
-  /**
-   * `cannot tell` fires review and reject rules, but not allow rules.
-   * `not yet`: `from` has not come. `over`: `until` has passed.
-   */
-  readonly result: 'fired' | 'not fired' | 'cannot tell' | 'not yet' | 'over'
-  readonly fired: boolean
+export type RuleExplanation = Omit<ExplanationView['rules'][number], 'conditions'> & {
   readonly conditions: ConditionExplanation
 }
 

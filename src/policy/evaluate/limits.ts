@@ -6,7 +6,7 @@ import { MISSING, type Applied } from '../language/reading.ts'
 import type { LimitIr, RuleFileIr } from '../language/rule.ts'
 import type { Facts } from '../language/facts.ts'
 import { NOTHING } from '../schema/when-missing.ts'
-import type { CompiledLimit, Hit, Run } from './run.ts'
+import { type CompiledLimit, type Run, withHits } from './run.ts'
 import { isSensitive } from '../language/sensitive.ts'
 import type { LimitFacts } from './explanation.ts'
 import type { Call, LimitUse, Outcome } from '../language/snapshot.ts'
@@ -20,24 +20,21 @@ export interface LimitLeaves {
 export function compileLimit(ir: LimitIr, file: RuleFileIr, { sum, per }: LimitLeaves): CompiledLimit {
   const { id, verdict, mode, reason, line } = ir
   const facts = { id, verdict, mode, reason, file: file.path, line }
-  const hits: { onTrue: Hit | undefined; onUnknown: Hit | undefined } = {
-    onTrue: undefined,
-    onUnknown: undefined,
-  }
-  const enforced = mode === 'enforced'
-  // A limit is not a match, so it never covers a call.
-  const voice = {
-    verdict,
-    enforced,
-    covers: false,
-    risk: ir.risk,
-    reviewers: undefined,
-    condition: undefined,
-  }
-  const limit = Object.assign(hits, { ...voice, ir, sum, per }) as CompiledLimit
-  hits.onTrue = { rule: limit, fired: { ...facts, unknown: false } }
-  hits.onUnknown = { rule: limit, fired: { ...facts, unknown: true } }
-  return limit
+  return withHits<CompiledLimit>(
+    {
+      verdict,
+      enforced: mode === 'enforced',
+      // A limit is not a match, so it never covers a call.
+      covers: false,
+      risk: ir.risk,
+      reviewers: undefined,
+      condition: undefined,
+      ir,
+      sum,
+      per,
+    },
+    { facts },
+  )
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type JsonObject, type JsonValue, pointerStep } from '../../contract/json.ts'
 import { payloadPath } from '../language/payload-path.ts'
+import { remember } from '../language/remember.ts'
 
 export interface Masked {
   readonly payload: JsonObject
@@ -44,10 +45,7 @@ function byStep(paths: readonly Steps[], depth: number): ReadonlyMap<string | nu
   const found = new Map<string | number, Steps[]>()
   for (const steps of paths) {
     const step = steps[depth]
-    if (step === undefined) continue
-    const same = found.get(step)
-    if (same === undefined) found.set(step, [steps])
-    else same.push(steps)
+    if (step !== undefined) remember(found, step, () => []).push(steps)
   }
   return found
 }

@@ -1,6 +1,7 @@
 import { refuse } from './evaluate.ts'
 import type { AgentEntry, Call, Directory, Outcome, ToolContract, ToolUse } from '../language/snapshot.ts'
 import { compileGlob, showHidden } from '../text/text.ts'
+import { remember } from '../language/remember.ts'
 
 /** Decides which agent may use which tool, by the directory of one bundle. */
 export interface Permits {
@@ -16,11 +17,8 @@ export interface Permits {
 
 export function createPermits(directory: Directory, contracts: ReadonlyMap<string, ToolContract>): Permits {
   const known = new Map<AgentEntry, ReadonlyMap<string, ToolUse>>()
-  const toolsOf = (agent: AgentEntry): ReadonlyMap<string, ToolUse> => {
-    const tools = known.get(agent) ?? permitted(agent, contracts)
-    known.set(agent, tools)
-    return tools
-  }
+  const toolsOf = (agent: AgentEntry): ReadonlyMap<string, ToolUse> =>
+    remember(known, agent, () => permitted(agent, contracts))
   const tenantTools = new Map<string, ReadonlySet<string>>()
   const knows = (tenant: string, tool: string): boolean => {
     const agents = directory.tenants.get(tenant)?.agents

@@ -2,7 +2,6 @@ import { strictest, type Verdict } from '../../domain/decision.ts'
 import {
   createConditionCompiler,
   leavesOf,
-  remember,
   type ConditionCompiler,
   type LeafNode,
   compileFieldRead,
@@ -14,11 +13,12 @@ import { compileLimit } from './limits.ts'
 import { createWhenMissing } from '../schema/when-missing.ts'
 import { createPlan, recordHits, type Plan } from './plan.ts'
 import { factOf, type Fact, type Facts } from '../language/facts.ts'
-import type { CompiledLimit, CompiledRule, Hit, Run } from './run.ts'
+import { type CompiledLimit, type CompiledRule, type Hit, type Run, withHits } from './run.ts'
 import { disclosureOf } from '../language/disclose.ts'
 import { isFieldProblem, parseField } from '../language/fields.ts'
 import { isSensitive } from '../language/sensitive.ts'
 import type { FieldRead, HistoryNeeds, ToolContract } from '../language/snapshot.ts'
+import { remember } from '../language/remember.ts'
 
 /** The compiled rules and limits of one tool. Compiled once, on first use. */
 export interface Program {
@@ -105,29 +105,23 @@ function compileLimits(
 }
 
 function compileRule(ir: RuleIr, file: RuleFileIr, condition: CompiledRule['condition']): CompiledRule {
-  const { id, verdict, mode, reason, line } = ir
+  const { id, verdict, mode, reason, line, unknown } = ir
   const facts = { id, verdict, mode, reason, file: file.path, line }
-  const hits: { onTrue: Hit | undefined; onUnknown: Hit | undefined } = {
-    onTrue: undefined,
-    onUnknown: undefined,
-  }
-  const rule = Object.assign(hits, {
-    verdict,
-    enforced: mode === 'enforced',
-    covers: !(file.catchAll && verdict === 'review'),
-    risk: ir.risk,
-    reviewers: ir.reviewers,
-    fromMs: ir.fromMs,
-    untilMs: ir.untilMs,
-    condition,
-    ir,
-    file,
-  }) as CompiledRule
-  hits.onTrue = { rule, fired: { ...facts, unknown: false } }
-  const { unknown = verdict } = ir
-  const unchecked = unknown === verdict ? rule : { ...rule, verdict: unknown }
-  hits.onUnknown = { rule: unchecked, fired: { ...facts, verdict: unknown, unknown: true } }
-  return rule
+  return withHits<CompiledRule>(
+    {
+      verdict,
+      enforced: mode === 'enforced',
+      covers: !(file.catchAll && verdict === 'review'),
+      risk: ir.risk,
+      reviewers: ir.reviewers,
+      fromMs: ir.fromMs,
+      untilMs: ir.untilMs,
+      condition,
+      ir,
+      file,
+    },
+    { facts, unknown },
+  )
 }
 
 const verdictsOf = ({ verdict, onUnknown }: CompiledRule): readonly Verdict[] => [

@@ -46,3 +46,21 @@ export interface CompiledRule extends Voice {
   readonly ir: RuleIr
   readonly file: RuleFileIr
 }
+
+/**
+ * Adds the hits of a rule or a limit, which name it.
+ *
+ * @param unknown the verdict when a condition is unknown; absent when it is the same
+ */
+export function withHits<T extends CompiledRule | CompiledLimit>(
+  voice: Omit<T, 'onTrue' | 'onUnknown'>,
+  { facts, unknown }: { readonly facts: Omit<FiredRule, 'unknown'>; readonly unknown?: Verdict | undefined },
+): T {
+  const rule = { ...voice } as T
+  const hits: { onTrue: Hit; onUnknown: Hit } = rule
+  const verdict = unknown ?? facts.verdict
+  hits.onTrue = { rule, fired: { ...facts, unknown: false } }
+  const unchecked = verdict === facts.verdict ? rule : { ...rule, verdict }
+  hits.onUnknown = { rule: unchecked, fired: { ...facts, verdict, unknown: true } }
+  return rule
+}

@@ -1,5 +1,5 @@
 import { type JsonObject, type JsonValue, isObject, pointerStep } from '../../contract/json.ts'
-import { type ImportNote } from './schema.ts'
+import { type ImportNote, withoutPercent } from './schema.ts'
 
 /**
  * Reads a file by its path relative to the document's directory. Returns undefined when the read fails or the file is
@@ -96,12 +96,4 @@ function pathTo(target: string, file: string): string | undefined {
     else if (part !== '.' && part !== '') parts.push(part)
   }
   return parts.length === 0 ? undefined : parts.join('/')
-}
-
-function withoutPercent(path: string): string {
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    return path
-  }
 }

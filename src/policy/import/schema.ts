@@ -296,14 +296,6 @@ export function follow(root: JsonValue, ref: string): JsonValue | undefined {
   return leadTo(root, pointer) ?? leadTo(root, withoutPercent(pointer))
 }
 
-function withoutPercent(pointer: string): string {
-  try {
-    return decodeURIComponent(pointer)
-  } catch {
-    return pointer
-  }
-}
-
 function leadTo(root: JsonValue, pointer: string): JsonValue | undefined {
   let here: JsonValue | undefined = root
   for (const key of pointerNames(pointer)) {
@@ -354,4 +346,12 @@ function dropped(task: SchemaImport, pointer: string, message: string): undefine
 
 function show(value: JsonValue): string {
   return showHidden(typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 80)
+}
+
+export function withoutPercent(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
 }

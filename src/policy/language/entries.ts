@@ -4,13 +4,11 @@ import { type FunctionName, functionText } from './function-names.ts'
 import { applyFunction } from './functions.ts'
 import { payloadName } from './payload-path.ts'
 import { MISSING, walk, type Defaults } from './reading.ts'
+import type { Tree } from './tree.ts'
 import { allOf, anyOf, FALSE, not, UNKNOWN, type Truth } from './truth.ts'
 
 /** A match about one entry of a list. Its fields begin with a dot: `.sku`. `T` is the type of a test. */
-export type EntryMatch<T> =
-  | { readonly kind: 'all' | 'any'; readonly items: readonly EntryMatch<T>[] }
-  | { readonly kind: 'not'; readonly item: EntryMatch<T> }
-  | Member<T>
+export type EntryMatch<T> = Tree<Member<T>>
 
 /** A test of one member of an entry. */
 export interface Member<T> {
@@ -73,19 +71,6 @@ export function compileMember<T>({ path, fn, whenMissing }: Member<T>, check: Co
     }
     return check(fn === undefined ? value : applyFunction(fn, value))
   }
-}
-
-/** Returns the tests of members, in order of appearance. */
-export function membersOf<T>(node: EntryMatch<T>): readonly Member<T>[] {
-  if (node.kind === 'leaf') return [node]
-  return node.kind === 'not' ? membersOf(node.item) : node.items.flatMap((item) => membersOf(item))
-}
-
-/** Returns the match with another form of each test of a member. */
-export function mapMembers<T>(node: EntryMatch<T>, change: (member: Member<T>) => Member<T>): EntryMatch<T> {
-  if (node.kind === 'leaf') return change(node)
-  if (node.kind === 'not') return { kind: 'not', item: mapMembers(node.item, change) }
-  return { kind: node.kind, items: node.items.map((item) => mapMembers(item, change)) }
 }
 
 /** Describes a match in words: `(.sku starts_with X- and .cents over 10000)`. */

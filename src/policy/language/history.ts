@@ -1,5 +1,6 @@
 import { factOf } from './facts.ts'
-import type { FieldIr, NodeIr, RuleIr } from './rule.ts'
+import type { FieldIr, LimitIr, RuleIr } from './rule.ts'
+import { leavesIn } from './tree.ts'
 
 /** Returns true for a review or reject rule that checks `task.*` history but not `agent.*`. */
 export function isTaskScoped(rule: Pick<RuleIr, 'verdict' | 'when' | 'unless'>): boolean {
@@ -11,10 +12,9 @@ export function isTaskScoped(rule: Pick<RuleIr, 'verdict' | 'when' | 'unless'>):
 
 /** Returns every field that the conditions of a rule read. */
 export function fieldsOf({ when, unless }: Pick<RuleIr, 'when' | 'unless'>): readonly FieldIr[] {
-  return [when, unless].flatMap((node) => (node ? fieldsIn(node) : []))
+  return [when, unless].flatMap((node) => (node ? leavesIn(node).map(({ field }) => field) : []))
 }
 
-function fieldsIn(node: NodeIr): readonly FieldIr[] {
-  if (node.kind === 'leaf') return [node.field]
-  return node.kind === 'not' ? fieldsIn(node.item) : node.items.flatMap(fieldsIn)
-}
+/** Returns the fields that a limit reads. */
+export const fieldsOfLimit = ({ sum, per }: LimitIr): readonly FieldIr[] =>
+  [sum, per].filter((field) => typeof field === 'object')

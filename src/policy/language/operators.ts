@@ -13,7 +13,7 @@ import {
   type PrepareText,
   type Scalar,
 } from './compiled-test.ts'
-import { compileEntry, type EntryMatch, type Member, membersOf } from './entries.ts'
+import { compileEntry, type EntryMatch, type Member } from './entries.ts'
 import { beginning, ending, exactly, holding, likeGlob, type Glob } from './glob.ts'
 import { isInNetwork, networkEdges, networkProblem } from './networks.ts'
 import { compilePattern, patternProblem } from './patterns.ts'
@@ -21,6 +21,8 @@ import { MISSING, UNREADABLE, SEVERAL_UNREADABLE, type Applied, type AppliedElem
 import { compileGlob } from '../text/text.ts'
 import { daysAround, isDate, isFrom, isUntil } from './time.ts'
 import { allOf, not, TRUE, truthOf, UNKNOWN, type Truth } from './truth.ts'
+import { leavesIn } from './tree.ts'
+import { remember } from './remember.ts'
 
 /** The members of a checked test, except its name, by the kind of operand in a rule file. */
 interface Operands {
@@ -282,7 +284,7 @@ const match: Operator<'match'> = {
   operand: 'match',
   doc: 'The match holds for the entry.',
   compile: ({ match: node }) => compileEntry(node, compileTest),
-  cuts: ({ match: node }) => ({ members: membersOf(node) }),
+  cuts: ({ match: node }) => ({ members: leavesIn(node) }),
 }
 
 const searchPattern: PrepareText = (wanted) => {
@@ -377,12 +379,8 @@ const knownCuts = new WeakMap<object, Cuts>()
 
 /** Returns the same object for the same test, so that the tests inside it are compiled once. */
 export function cutsOf<K extends OperatorName>(test: TestBy<K>): Cuts {
-  const known = knownCuts.get(test)
-  if (known) return known
   const row: Operator<OperandOf<K>> = OPERATORS[test.op]
-  const made = row.cuts(test)
-  knownCuts.set(test, made)
-  return made
+  return remember(knownCuts, test, () => row.cuts(test))
 }
 
 /** Returns the names of the operators with one kind of operand, in the order of the table. */

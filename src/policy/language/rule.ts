@@ -9,6 +9,7 @@ import type { FieldRoot } from './facts.ts'
 import type { FunctionName } from './function-names.ts'
 import type { LevelView } from './level-view.ts'
 import type { Test } from './operators.ts'
+import type { Tree } from './tree.ts'
 
 /**
  * A checked bundle as plain data, which the child process sends to the gateway. The gateway builds closures and engines
@@ -54,7 +55,6 @@ export interface ToolIr {
 
 export interface RuleFileIr {
   readonly path: string
-  readonly owner?: string
   /** True for a `tools: ['*']` file, whose review rules never count as a match (docs/policy-language.md). */
   readonly catchAll: boolean
   readonly missingMeans: readonly MissingMeans[]
@@ -101,10 +101,14 @@ export interface LimitIr {
   readonly per: 'agent' | 'tenant' | 'task' | FieldIr
 }
 
-export type NodeIr =
-  | { readonly kind: 'all' | 'any'; readonly items: readonly NodeIr[] }
-  | { readonly kind: 'not'; readonly item: NodeIr }
-  | { readonly kind: 'leaf'; readonly field: FieldIr; readonly test: Test }
+/** A test of a field of the call. */
+export interface LeafIr {
+  readonly kind: 'leaf'
+  readonly field: FieldIr
+  readonly test: Test
+}
+
+export type NodeIr = Tree<LeafIr>
 
 export interface FieldIr {
   /** The canonical name, without `fn()`: `payload.a[0]`. */

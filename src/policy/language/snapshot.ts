@@ -1,3 +1,4 @@
+import type { FieldError } from '../../contract/errors.ts'
 import type { Disclose, DiscloseLevels, KeptWords } from './disclose.ts'
 import type { Retention } from './retention.ts'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
@@ -72,7 +73,7 @@ export interface Snapshot {
   /** Returns the SHA-256 (hex) of the template of a tool's headings; undefined without a template. */
   templateOf(tool: string): string | undefined
   /** Returns problems of `payload` under the contract's input_schema; for an unknown tool, only overlong strings. */
-  checkPayload(tool: string, payload: JsonObject): readonly PayloadProblem[]
+  checkPayload(tool: string, payload: JsonObject): readonly FieldError[]
 }
 
 /** The rights that a newer directory takes away from the bundle in force. */
@@ -309,10 +310,4 @@ export interface FieldRead {
   readonly sensitive: boolean
   /** The part of the value that evidence keeps; `full` when absent. */
   readonly disclose?: Disclose
-}
-
-export interface PayloadProblem {
-  /** JSON Pointer into the payload, RFC 6901. */
-  readonly pointer: string
-  readonly message: string
 }

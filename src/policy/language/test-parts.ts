@@ -1,5 +1,6 @@
-import { mapMembers, type Member, membersOf } from './entries.ts'
+import type { Member } from './entries.ts'
 import { OPERATORS, type Test } from './operators.ts'
+import { leavesIn, mapLeaves } from './tree.ts'
 
 /** Yields the test and every test inside it. */
 export function* testsIn(test: Test): Generator<Test> {
@@ -9,7 +10,7 @@ export function* testsIn(test: Test): Generator<Test> {
 
 function partsOf(test: Test): readonly Test[] {
   if ('test' in test) return 'where' in test && test.where ? [test.test, test.where] : [test.test]
-  if ('match' in test) return membersOf(test.match).map((member) => member.test)
+  if ('match' in test) return leavesIn(test.match).map((member) => member.test)
   return 'tests' in test ? test.tests : []
 }
 
@@ -24,7 +25,7 @@ export function changeMembers(
 ): Test {
   const inside = (one: Test): Test => changeMembers(one, change, lists)
   if ('match' in test) {
-    const match = mapMembers(test.match, (member) =>
+    const match = mapLeaves(test.match, (member) =>
       change({ ...member, test: changeMembers(member.test, change, [...lists, member]) }, lists),
     )
     return { ...test, match }

@@ -1,3 +1,5 @@
+import { remember } from './remember.ts'
+
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 export type Weekday = (typeof WEEKDAYS)[number]
 
@@ -74,20 +76,21 @@ export function createClock(timezone: string): (at: number) => LocalTime {
 const FORMATS = new Map<string, Intl.DateTimeFormat>()
 
 function formatOf(timezone: string): Intl.DateTimeFormat {
-  const known = FORMATS.get(timezone)
-  if (known) return known
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone: timezone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  })
-  FORMATS.set(timezone, format)
-  return format
+  return remember(
+    FORMATS,
+    timezone,
+    () =>
+      new Intl.DateTimeFormat('en-US', {
+        timeZone: timezone,
+        hourCycle: 'h23',
+        year: 'numeric',
+        month: '2-digit',
+        day: '2-digit',
+        hour: '2-digit',
+        minute: '2-digit',
+        second: '2-digit',
+      }),
+  )
 }
 
 /** Returns the offset of a time zone from UTC at an instant, in ms. */
@@ -150,11 +153,6 @@ export function daysAround(text: string): readonly string[] {
 /** Returns midnight UTC of a date as `2027-01-31`. */
 export function dateText(day: number): string {
   return new Date(day).toISOString().slice(0, 10)
-}
-
-/** Returns the first instant of a date in the time zone. */
-export function startOfDate(timezone: string, date: number): number {
-  return instantOf(timezone, date)
 }
 
 /** Returns the first instant after a date in the time zone, because `until` includes its day. */

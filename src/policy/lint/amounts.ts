@@ -1,7 +1,8 @@
 import type { CheckedRuleFile } from '../check/rules.ts'
 import { OPERATORS, type Test } from '../language/operators.ts'
-import type { NodeIr, RuleIr } from '../language/rule.ts'
+import type { RuleIr } from '../language/rule.ts'
 import type { ToolContract } from '../language/snapshot.ts'
+import { leavesIn } from '../language/tree.ts'
 
 /**
  * Reports allow rules that cap one amount of an irreversible tool, when no limit caps the total.
@@ -29,14 +30,8 @@ export function reportAmounts(tool: ToolContract, files: readonly CheckedRuleFil
 /** Returns the payload field whose number decides an enforced allow rule; undefined without one. */
 function boundedBy({ verdict, mode, when, unless }: RuleIr): string | undefined {
   if (verdict !== 'allow' || mode !== 'enforced') return undefined
-  return [when, unless].flatMap((node) => (node ? amountsIn(node) : []))[0]
-}
-
-function amountsIn(node: NodeIr): readonly string[] {
-  if (node.kind === 'not') return amountsIn(node.item)
-  if (node.kind !== 'leaf') return node.items.flatMap(amountsIn)
-  const { field, test } = node
-  return field.root === 'payload' && comparesNumber(test) ? [field.name] : []
+  const leaves = [when, unless].flatMap((node) => (node ? leavesIn(node) : []))
+  return leaves.find(({ field, test }) => field.root === 'payload' && comparesNumber(test))?.field.name
 }
 
 /** Returns true for a test of a number. The length of a list is not an amount. */

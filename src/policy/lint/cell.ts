@@ -4,6 +4,7 @@ import type { JsonValue } from '../../contract/json.ts'
 import { UNREADABLE, type Applied } from '../language/reading.ts'
 import { allOf, not, truthOf, UNKNOWN, type Truth } from '../language/truth.ts'
 import type { TextAtom } from './text.ts'
+import { remember } from '../language/remember.ts'
 
 /**
  * One of finitely many states of a field. Within a cell, every test has the same answer. The cells of a field cover all
@@ -40,13 +41,8 @@ export interface CellTruth {
 export function createCellTruth(): CellTruth {
   const compiled = new WeakMap<Test, CompiledTest>()
 
-  function ofValue(test: Test, value: Applied): Truth {
-    const known = compiled.get(test)
-    if (known) return known(value)
-    const made = compileTest(test)
-    compiled.set(test, made)
-    return made(value)
-  }
+  const ofValue = (test: Test, value: Applied): Truth =>
+    remember(compiled, test, () => compileTest(test))(value)
 
   function of(test: Test, cell: Cell): Truth {
     if (cell.kind === 'exact') return ofValue(test, cell.value)

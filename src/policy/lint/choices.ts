@@ -11,6 +11,7 @@ import { truthWhenMissing, truthWhenNull } from './open-rule.ts'
 import type { ConditionCompiler, LeafNode } from '../evaluate/conditions.ts'
 import type { ToolContract } from '../language/snapshot.ts'
 import type { Values } from '../schema/possible.ts'
+import { remember } from '../language/remember.ts'
 
 /** A field that some tests read, with every combination of answers to these tests. */
 export interface Variable {
@@ -55,8 +56,7 @@ export function createKnownChoices(): KnownChoices {
   const byValues = new WeakMap<Values, Map<string, readonly Choice[] | undefined>>()
   return {
     of(values, tests, make) {
-      const known = byValues.get(values) ?? new Map<string, readonly Choice[] | undefined>()
-      byValues.set(values, known)
+      const known = remember(byValues, values, () => new Map())
       const key = JSON.stringify(tests)
       if (!known.has(key)) known.set(key, make())
       return known.get(key)
@@ -73,11 +73,7 @@ export function variablesOf(
   leaves: readonly LeafNode[],
 ): readonly Variable[] | undefined {
   const byField = new Map<string, LeafNode[]>()
-  for (const leaf of leaves) {
-    const known = byField.get(leaf.field.name)
-    if (known) known.push(leaf)
-    else byField.set(leaf.field.name, [leaf])
-  }
+  for (const leaf of leaves) remember(byField, leaf.field.name, () => []).push(leaf)
   const variables: Variable[] = []
   for (const [name, read] of byField) {
     const choices = choicesOf(context, read)

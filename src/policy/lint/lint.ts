@@ -8,11 +8,7 @@ import { beaterOf, rivalsAmong, type Judged } from './beaten.ts'
 import { createCellTruth } from './cell.ts'
 import { createKnownChoices, type ChoiceContext } from './choices.ts'
 import { isUnconfirmed, reportUnconfirmed, restsOnClaim } from './effects.ts'
-import { openPattern, unreadRest } from './open-end.ts'
 import { openRule } from './open-rule.ts'
-import { isTaskScoped } from '../language/history.ts'
-import { openProgram } from './shell.ts'
-import { trustedSql } from './sql.ts'
 import { reportRule } from './report.ts'
 import { reportLeftOut } from './summary.ts'
 import { reportAllowsAbove, reportOnlyCatchAll, reportProofUnsigned, reportUnused } from './tools.ts'
@@ -22,6 +18,7 @@ import { compileRules } from '../evaluate/program.ts'
 import { addFacts, createStanding, type Standing } from './standing.ts'
 import type { Reader } from '../yaml/shape.ts'
 import type { Directory, ToolContract } from '../language/snapshot.ts'
+import { remember } from '../language/remember.ts'
 
 /** A bundle without errors. */
 export interface LintedBundle {
@@ -91,13 +88,8 @@ function reportToolNames({ tools, rules, permitted }: LintedBundle): void {
 
 function filesByTool(rules: readonly CheckedRuleFile[]): ReadonlyMap<string, readonly number[]> {
   const files = new Map<string, number[]>()
-  for (const [index, file] of rules.entries()) {
-    for (const tool of file.tools) {
-      const known = files.get(tool)
-      if (known) known.push(index)
-      else files.set(tool, [index])
-    }
-  }
+  for (const [index, file] of rules.entries())
+    for (const tool of file.tools) remember(files, tool, () => []).push(index)
   return files
 }
 
@@ -152,11 +144,7 @@ function reportAll(
       reportRule({ reader: file.reader, at }, rule, {
         standing,
         contradicts,
-        taskScoped: isTaskScoped(rule),
-        sql: trustedSql(rule, file.file.rules),
-        program: openProgram(rule),
-        pattern: openPattern(rule),
-        rest: unreadRest(rule),
+        rulesOfFile: file.file.rules,
       })
       reportUnconfirmed({ reader: file.reader, at }, rule, standing.claimed)
     }

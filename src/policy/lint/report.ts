@@ -1,7 +1,11 @@
 import { fieldText } from '../language/fields.ts'
 import { FACT_NAMES, FACTS, factOf } from '../language/facts.ts'
-import type { FieldIr, RuleIr } from '../language/rule.ts'
-import { fieldsOf } from '../language/history.ts'
+import type { RuleIr } from '../language/rule.ts'
+import { fieldsOf, isTaskScoped } from '../language/history.ts'
+import type { DiagnosticCode } from '../report/diagnostics.ts'
+import { openPattern, unreadRest } from './open-end.ts'
+import { openProgram } from './shell.ts'
+import { trustedSql } from './sql.ts'
 import type { Standing } from './standing.ts'
 import type { Doc } from '../yaml/parse.ts'
 import type { Reader } from '../yaml/shape.ts'
@@ -11,65 +15,57 @@ interface Place {
   readonly at: Doc
 }
 
-export interface RuleFindings {
-  readonly standing: Standing
-  /**
-   * Returns true when the rule's conditions contradict each other, regardless of the contract. Called only when the
-   * conditions are never all true under the contract.
-   */
-  readonly contradicts: () => boolean
-  readonly taskScoped: boolean
-  /** A property of SQL that the rule trusts, although no rule checks the functions that the SQL calls. */
-  readonly sql: FieldIr | undefined
-  /** A program that the rule allows with any options. */
-  readonly program: string | undefined
-  /** A pattern of the rule that is open at its end. */
-  readonly pattern: string | undefined
-  /** A list of which the rule reads some entries only. */
-  readonly rest: string | undefined
-}
-
 /** Reports the findings about one rule, with only the most specific reason why the rule has no effect. */
 export function reportRule(
   place: Place,
   rule: RuleIr,
-  { standing, contradicts, taskScoped, sql, program, pattern, rest }: RuleFindings,
+  given: {
+    readonly standing: Standing
+    readonly rulesOfFile: readonly RuleIr[]
+    readonly contradicts: () => boolean
+  },
 ): void {
-  reportIdle(place, rule, { standing, contradicts })
-  reportUndecided(place, rule, standing)
-  if (taskScoped)
-    place.reader.report(
+  reportIdle(place, rule, given)
+  reportUndecided(place, rule, given.standing)
+  reportTrust(place, rule, given.rulesOfFile)
+}
+
+/** Reports what an agent can use to pass a rule. */
+function reportTrust({ reader, at }: Place, rule: RuleIr, rulesOfFile: readonly RuleIr[]): void {
+  const report = (code: DiagnosticCode, what: string, hint: string): void =>
+    reader.report(code, at, `rule \`${rule.id}\` ${what}`, hint)
+  if (isTaskScoped(rule))
+    report(
       'task-scoped-history',
-      place.at,
-      `rule \`${rule.id}\` looks only at the history of the task, and the agent chooses the task`,
+      'looks only at the history of the task, and the agent chooses the task',
       'use `agent.tools` or `agent.labels`, which an agent cannot shed',
     )
+  const sql = trustedSql(rule, rulesOfFile)
   if (sql !== undefined)
-    place.reader.report(
+    report(
       'functions-unchecked',
-      place.at,
-      `rule \`${rule.id}\` trusts \`${fieldText(sql)}\`, and no rule of the file looks at the functions that the SQL calls`,
+      `trusts \`${fieldText(sql)}\`, and no rule of the file looks at the functions that the SQL calls`,
       `add \`unless: { sql_functions(${sql.name}): { some: { not: [count, sum] } } }\` with the functions that you permit`,
     )
+  const program = openProgram(rule)
   if (program !== undefined)
-    place.reader.report(
+    report(
       'options-unchecked',
-      place.at,
-      `rule \`${rule.id}\` allows \`${program}\` with any options`,
+      `allows \`${program}\` with any options`,
       'add `.options: { none: { not: [-n, -l] } }` with the options that you permit',
     )
+  const pattern = openPattern(rule)
   if (pattern !== undefined)
-    place.reader.report(
+    report(
       'open-pattern',
-      place.at,
-      `rule \`${rule.id}\` allows every text that only begins as \`${pattern}\` says`,
+      `allows every text that only begins as \`${pattern}\` says`,
       'end the pattern with `$`, or with `.*$` when anything may follow',
     )
+  const rest = unreadRest(rule)
   if (rest !== undefined)
-    place.reader.report(
+    report(
       'rest-unread',
-      place.at,
-      `rule \`${rule.id}\` reads entries of \`${rest}\` by their index, and does not see the others`,
+      `reads entries of \`${rest}\` by their index, and does not see the others`,
       `test all entries (\`${rest}: { every: ... }\`) or their number (\`${rest}: { count: 2 }\`)`,
     )
 }
@@ -77,7 +73,7 @@ export function reportRule(
 function reportIdle(
   { reader, at }: Place,
   rule: RuleIr,
-  { standing, contradicts }: Pick<RuleFindings, 'standing' | 'contradicts'>,
+  { standing, contradicts }: { readonly standing: Standing; readonly contradicts: () => boolean },
 ): void {
   const { id } = rule
   if (standing.neverTrue && contradicts()) {

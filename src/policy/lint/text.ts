@@ -1,5 +1,6 @@
 import { literalParts, type Glob } from '../language/glob.ts'
 import { cutsOf, type Test } from '../language/operators.ts'
+import { remember } from '../language/remember.ts'
 
 /** A condition of a string test: `starts_with /etc`, an opaque glob, pattern or operator, or an unknown answer. */
 export interface TextAtom {
@@ -22,12 +23,8 @@ export function collectAtoms(tests: readonly Test[]): TextAtoms {
   const known = new Map<string, TextAtom>()
   const byTest = new Map<Test, readonly TextAtom[]>()
   const literals = new Set<string>()
-  const make: MakeAtom = (op, text, implies = []) => {
-    const key = `${op} ${text}`
-    const found = known.get(key) ?? { op, text, implies }
-    known.set(key, found)
-    return found
-  }
+  const make: MakeAtom = (op, text, implies = []) =>
+    remember(known, `${op} ${text}`, () => ({ op, text, implies }))
   for (const test of tests) {
     const { texts = [], globs = [], patterns = [], opaque } = cutsOf(test)
     const atoms = [

@@ -1,6 +1,6 @@
 import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import { compilePattern } from '../language/patterns.ts'
-import { propertyNames, sameValueParts } from './part.ts'
+import { listOf, propertyNames, sameValueParts } from './part.ts'
 
 /** The schemas for one member or element of a value, according to one schema. */
 export interface Child {
@@ -17,7 +17,7 @@ export function childOf(root: JsonObject, schema: JsonObject, step: string | num
 
 function propertyOf(root: JsonObject, schema: JsonObject, name: string): Child {
   const { properties, required } = schema
-  const optional = !(Array.isArray(required) && (required as readonly JsonValue[]).includes(name))
+  const optional = !listOf(required).includes(name)
   const schemas: JsonValue[] = []
   if (isObject(properties) && Object.hasOwn(properties, name)) schemas.push(properties[name] ?? true)
   schemas.push(...patternsFor(schema, name))
@@ -48,10 +48,9 @@ function unevaluated(root: JsonObject, schema: JsonObject, name: string): JsonVa
 
 function itemOf(schema: JsonObject, index: number): Child {
   const { prefixItems, items, minItems, maxItems } = schema
-  const prefix = Array.isArray(prefixItems) ? (prefixItems as readonly JsonValue[])[index] : undefined
   const beyond = typeof maxItems === 'number' && index >= maxItems
   return {
-    schemas: [beyond ? false : (prefix ?? items ?? true)],
+    schemas: [beyond ? false : (listOf(prefixItems)[index] ?? items ?? true)],
     optional: !(typeof minItems === 'number' && index < minItems),
   }
 }

@@ -1,5 +1,8 @@
 import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 
+export const listOf = (value: JsonValue | undefined): readonly JsonValue[] =>
+  Array.isArray(value) ? (value as readonly JsonValue[]) : []
+
 /** Returns the target of a schema's local reference; undefined without a reference. */
 export function refTarget(root: JsonObject, schema: JsonObject): JsonValue | undefined {
   const ref = schema['$ref']
@@ -21,10 +24,7 @@ export function sameValueParts(root: JsonObject, schema: JsonValue | undefined):
     found.add(part)
     open.push(refTarget(root, part))
     for (const keyword of SAME_VALUE) open.push(part[keyword])
-    for (const keyword of SAME_VALUE_LISTS) {
-      const list = part[keyword]
-      if (Array.isArray(list)) open.push(...(list as readonly JsonValue[]))
-    }
+    for (const keyword of SAME_VALUE_LISTS) open.push(...listOf(part[keyword]))
     const dependent = part['dependentSchemas']
     if (isObject(dependent)) open.push(...Object.values(dependent))
   }

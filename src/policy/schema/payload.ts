@@ -9,11 +9,12 @@ import { MAX_ECHOED_NAME, MAX_PAYLOAD_PROBLEMS } from '../text/bounds.ts'
 import { isMultiple } from './multiple.ts'
 import { compilePattern } from '../language/patterns.ts'
 import { SCHEMA_FORMATS } from './formats.ts'
-import type { PayloadProblem } from '../language/snapshot.ts'
+import type { FieldError } from '../../contract/errors.ts'
 import { hasHidden, showHidden } from '../text/text.ts'
+import { remember } from '../language/remember.ts'
 
 /** Returns the problems of a payload under one input_schema; empty when the payload fits. Never changes the payload. */
-export type PayloadCheck = (payload: JsonObject) => readonly PayloadProblem[]
+export type PayloadCheck = (payload: JsonObject) => readonly FieldError[]
 
 /**
  * Compiled schemas by contract revision. Compiled schemas are kept across reloads, and equal schemas are compiled once.
@@ -32,16 +33,10 @@ export function createPayloadChecks(): PayloadChecks {
   let ajv: Ajv2020 | undefined
   const checkOf = (schema: JsonObject): SchemaCheck => {
     const digest = createHash('sha256').update(JSON.stringify(schema)).digest('base64')
-    const check = bySchema.get(digest) ?? { digest, run: compileSchema((ajv ??= createAjv()), schema) }
-    bySchema.set(digest, check)
-    return check
+    return remember(bySchema, digest, () => ({ digest, run: compileSchema((ajv ??= createAjv()), schema) }))
   }
   return {
-    of(revision, schema) {
-      const check = checks.get(revision) ?? checkOf(schema)
-      checks.set(revision, check)
-      return check.run
-    },
+    of: (revision, schema) => remember(checks, revision, () => checkOf(schema)).run,
     keep(revisions) {
       for (const revision of checks.keys()) if (!revisions.has(revision)) checks.delete(revision)
       bySchema.clear()
@@ -136,7 +131,7 @@ function canonical(value: JsonValue): string {
   )
 }
 
-function runCheck(validate: ValidateFunction, payload: JsonObject): readonly PayloadProblem[] {
+function runCheck(validate: ValidateFunction, payload: JsonObject): readonly FieldError[] {
   try {
     if (validate(payload)) return []
     return describeErrors(validate.errors ?? [])
@@ -147,9 +142,9 @@ function runCheck(validate: ValidateFunction, payload: JsonObject): readonly Pay
   }
 }
 
-function describeErrors(errors: readonly ErrorObject[]): readonly PayloadProblem[] {
+function describeErrors(errors: readonly ErrorObject[]): readonly FieldError[] {
   const groups = errors.filter((error) => error.keyword === 'anyOf' || error.keyword === 'oneOf')
-  const problems: PayloadProblem[] = []
+  const problems: FieldError[] = []
   const seen = new Set<string>()
   for (const error of errors) {
     if (problems.length >= MAX_PAYLOAD_PROBLEMS) break
@@ -165,7 +160,7 @@ function describeErrors(errors: readonly ErrorObject[]): readonly PayloadProblem
 }
 
 /** Describes the field and the expected value, without values of the payload. */
-function describeError(error: ErrorObject): PayloadProblem {
+function describeError(error: ErrorObject): FieldError {
   const params = error.params as Record<string, unknown>
   const extra =
     params['missingProperty'] ??
@@ -252,7 +247,7 @@ const MESSAGES: Readonly<Record<string, Describe>> = {
 }
 
 /** Reports strings that exceed the general limit (docs/limits.md), unless the contract has a larger `maxLength`. */
-export function longTextProblems(schema: JsonObject, payload: JsonObject): readonly PayloadProblem[] {
+export function longTextProblems(schema: JsonObject, payload: JsonObject): readonly FieldError[] {
   return longTextsIn(payload)
     .filter((place) => !permitsLong(schema, place))
     .map(longTextError)

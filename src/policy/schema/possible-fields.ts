@@ -15,6 +15,7 @@ import type { FieldIr } from '../language/rule.ts'
 import { literalValues, schemaValues } from './values.ts'
 import type { ToolContract } from '../language/snapshot.ts'
 import { ANY_READING, hasReadable, join, NO_VALUES, once, type Lists, type Values } from './possible.ts'
+import { remember } from '../language/remember.ts'
 
 /** The possible values of a bundle's fields. Each field is looked up once per contract. */
 export interface FieldValues {
@@ -29,25 +30,15 @@ export function createFieldValues(): FieldValues {
   const bySchema = new Map<string, Map<string, Values>>()
   const byTool = new WeakMap<ToolContract, ValuesOfTool>()
 
-  function valuesOfTool(tool: ToolContract): ValuesOfTool {
-    const schema = JSON.stringify(tool.inputSchema)
-    const payload = bySchema.get(schema) ?? new Map<string, Values>()
-    bySchema.set(schema, payload)
-    const made = { payload, facts: new Map<string, Values>() }
-    byTool.set(tool, made)
-    return made
-  }
-
   return {
     of(tool, field) {
-      const { payload, facts } = byTool.get(tool) ?? valuesOfTool(tool)
+      const { payload, facts } = remember(byTool, tool, () => ({
+        payload: remember(bySchema, JSON.stringify(tool.inputSchema), () => new Map()),
+        facts: new Map(),
+      }))
       const known = field.root === 'payload' ? payload : facts
       const key = field.fn === undefined ? field.name : fieldText(field)
-      const found = known.get(key)
-      if (found) return found
-      const values = valuesOf(tool, field)
-      known.set(key, values)
-      return values
+      return remember(known, key, () => valuesOf(tool, field))
     },
   }
 }

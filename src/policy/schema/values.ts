@@ -3,7 +3,7 @@ import { type JsonObject, type JsonValue, isObject } from '../../contract/json.t
 import { toNfc } from '../../domain/normal-form.ts'
 import type { TextForm } from '../language/functions.ts'
 import { compilePattern } from '../language/patterns.ts'
-import { refTarget } from './part.ts'
+import { listOf, refTarget } from './part.ts'
 import { childOf } from './child.ts'
 
 import {
@@ -49,10 +49,6 @@ function valuesAt(visit: Visit, schema: JsonValue | undefined, path: Path): Valu
     values = meet(values, branches.map((branch) => valuesAt(visit, branch, path)).reduce(join))
   }
   return values
-}
-
-function listOf(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? (value as readonly JsonValue[]) : []
 }
 
 /** Returns the values at a path, using only the own keywords of `schema` for the first step. */

@@ -40,27 +40,24 @@ export const showsOnlySize = (format: SummaryFormat | undefined, value: JsonValu
   (format === 'bytes' && typeof value === 'string') ||
   (format === 'count' && typeof value === 'object' && value !== null)
 
+const isNumberOrText = ({ numbers, texts }: Values): boolean => numbers !== undefined || texts !== undefined
+const READS_TEXT = { what: 'text', fits: ({ texts }: Values): boolean => texts !== undefined }
+
 /** The values that each format can read, and the name of these values in messages. */
 export const READS: Readonly<
   Record<SummaryFormat, { readonly what: string; readonly fits: (values: Values) => boolean }>
 > = {
   money: { what: 'a number', fits: ({ numbers }) => numbers !== undefined },
-  bytes: {
-    what: 'a number or text',
-    fits: ({ numbers, texts }) => numbers !== undefined || texts !== undefined,
-  },
+  bytes: { what: 'a number or text', fits: isNumberOrText },
   count: {
     what: 'a list, a mapping or a number',
     fits: ({ lists, objects, numbers }) => lists !== undefined || objects || numbers !== undefined,
   },
   list: { what: 'a list', fits: ({ lists }) => lists !== undefined },
-  host: { what: 'text', fits: ({ texts }) => texts !== undefined },
-  path: { what: 'text', fits: ({ texts }) => texts !== undefined },
-  date: {
-    what: 'text or a number',
-    fits: ({ numbers, texts }) => numbers !== undefined || texts !== undefined,
-  },
-  short: { what: 'text', fits: ({ texts }) => texts !== undefined },
+  host: READS_TEXT,
+  path: READS_TEXT,
+  date: { what: 'text or a number', fits: isNumberOrText },
+  short: READS_TEXT,
 }
 
 const FORMATS: Readonly<Record<Exclude<SummaryFormat, 'money'>, (value: JsonValue) => string | undefined>> = {

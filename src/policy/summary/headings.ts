@@ -1,9 +1,10 @@
 import { headingOf } from '../../domain/heading.ts'
-import type { BundleIr, FieldIr, LimitIr, RuleFileIr, RuleIr, ToolIr } from '../language/rule.ts'
-import { fieldsOf } from '../language/history.ts'
+import type { BundleIr, FieldIr, RuleFileIr, RuleIr, ToolIr } from '../language/rule.ts'
+import { fieldsOf, fieldsOfLimit } from '../language/history.ts'
 import type { Snapshot, ToolContract } from '../language/snapshot.ts'
 import { renderDefault, renderSummary } from './summary.ts'
 import { parseSummary, type SummaryTemplate } from './template.ts'
+import { remember } from '../language/remember.ts'
 
 /** The parts of the headings of one tool's calls. */
 interface ToolHeadings {
@@ -20,12 +21,8 @@ export function createHeadings(
 ): Pick<Snapshot, 'headingOf' | 'templateOf'> {
   const made = new Map<string, ToolHeadings>()
   const of = (name: string): ToolHeadings | undefined => {
-    const known = made.get(name)
     const tool = tools.get(name)
-    if (known !== undefined || tool === undefined) return known
-    const headings = headingsOf(ir, tool)
-    made.set(name, headings)
-    return headings
+    return tool && remember(made, name, () => headingsOf(ir, tool))
   }
   return {
     headingOf({ tool, payload }, { by, places }, tag) {
@@ -59,10 +56,6 @@ export function payloadFieldsOf({
     ...rules.map((rule: RuleIr) => ({ id: rule.id, fields: fieldsOf(rule) })),
     ...limits.map((limit) => ({ id: limit.id, fields: fieldsOfLimit(limit) })),
   ].map(({ id, fields }) => ({ id, fields: fields.filter(({ root }) => root === 'payload') }))
-}
-
-function fieldsOfLimit({ sum, per }: LimitIr): FieldIr[] {
-  return [...(sum ? [sum] : []), ...(typeof per === 'string' ? [] : [per])]
 }
 
 function readBy({ fields }: ToolHeadings, by: readonly string[]): readonly FieldIr[] {

@@ -1,3 +1,5 @@
+import { remember } from '../language/remember.ts'
+
 /**
  * The currencies of ISO 4217. Decimals follow the standard, which payment systems use to count minor units. The data of
  * `Intl` differs from the standard for some currencies, and between versions.
@@ -42,17 +44,17 @@ export function formatMoney(minorUnits: number, currency: string, stated: Decima
 }
 
 function formatOf(currency: string, digits: number): Intl.NumberFormat {
-  const key = `${currency} ${digits}`
-  const known = formats.get(key)
-  if (known) return known
-  const made = new Intl.NumberFormat('en', {
-    style: 'currency',
-    currency,
-    minimumFractionDigits: digits,
-    maximumFractionDigits: digits,
-  })
-  formats.set(key, made)
-  return made
+  return remember(
+    formats,
+    `${currency} ${digits}`,
+    () =>
+      new Intl.NumberFormat('en', {
+        style: 'currency',
+        currency,
+        minimumFractionDigits: digits,
+        maximumFractionDigits: digits,
+      }),
+  )
 }
 
 /** Shifts the decimal point in the text, because division would round numbers near 2^53. */

@@ -59,7 +59,7 @@ function withoutRepeats(segments: readonly HeadingSegment[]): HeadingSegment[] {
   const isElsewhere = (exact: string): boolean => texts.has(exact) || texts.has(plainText(exact))
   return segments.map((one) => {
     const { text, field, exact } = one
-    return exact !== undefined && field !== undefined && isElsewhere(exact) ? { text, field } : one
+    return exact !== undefined && field !== undefined && isElsewhere(exact) ? { field, text } : one
   })
 }
 
@@ -79,20 +79,21 @@ function isHidden({ field, currency }: SummaryField, { sensitive }: Summarising[
   return named.some((name) => isSensitive(sensitive, name))
 }
 
+/** The members are in RFC 8785 order, which avoids sorting for the digest of a revision. */
 function fieldSegment(part: SummaryField, call: Summarising): HeadingSegment {
   const { contract, payload, tag } = call
   const field = part.field.name
   const value = valueAt(payload, part.field)
-  if (value === undefined) return { text: NO_VALUE, field, missing: true }
+  if (value === undefined) return { field, missing: true, text: NO_VALUE }
   if (isHidden(part, contract)) {
     const text = showsOnlySize(part.format, value) ? formatValue(part.format, value) : tag(value)
-    return { text, field, sensitive: true }
+    return { field, sensitive: true, text }
   }
-  if (part.within !== undefined && isEmpty(part, call)) return { text: NO_VALUE, field }
+  if (part.within !== undefined && isEmpty(part, call)) return { field, text: NO_VALUE }
   const currency = typeof part.currency === 'object' ? valueAt(payload, part.currency) : part.currency
   const deciding = decidingIn(call, field)
   const text = formatValue(part.format, value, { currency, decimals: part.decimals, deciding })
-  return { text, field, ...exactOf(value, text) }
+  return { ...exactOf(value, text), field, text }
 }
 
 /** The indexes of the entries of a list that made a rule fire. */

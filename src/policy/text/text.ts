@@ -3,33 +3,11 @@
  * selectors, tags, private use and non-characters. Tab, line feed and carriage return are layout characters and
  * allowed.
  */
-const HIDDEN_RANGES: readonly (readonly [number, number])[] = [
-  [0x00, 0x08],
-  [0x0b, 0x0c],
-  [0x0e, 0x1f],
-  [0x7f, 0x9f],
-  [0xad, 0xad],
-  [0x034f, 0x034f],
-  [0x061c, 0x061c],
-  [0x115f, 0x1160],
-  [0x17b4, 0x17b5],
-  [0x180b, 0x180f],
-  [0x200b, 0x200f],
-  [0x2028, 0x202e],
-  [0x2060, 0x206f],
-  [0x3164, 0x3164],
-  [0xd800, 0xdfff],
-  [0xe000, 0xf8ff],
-  [0xfdd0, 0xfdef],
-  [0xfe00, 0xfe0f],
-  [0xfeff, 0xfeff],
-  [0xffa0, 0xffa0],
-  [0xfff0, 0xffff],
-  [0x1bca0, 0x1bca3],
-  [0x1d173, 0x1d17a],
-  [0xe0000, 0x10ffff],
-]
-const HIDDEN_CLASS = `[${HIDDEN_RANGES.map((range) => range.map((code) => `\\u{${code.toString(16)}}`).join('-')).join('')}]`
+const HIDDEN_CLASS =
+  '[\\x00-\\x08\\x0b-\\x0c\\x0e-\\x1f\\x7f-\\x9f\\xad\\u034f\\u061c\\u115f-\\u1160\\u17b4-\\u17b5' +
+  '\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ud800-\\udfff\\ue000-\\uf8ff' +
+  '\\ufdd0-\\ufdef\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\uffff\\u{1bca0}-\\u{1bca3}' +
+  '\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{10ffff}]'
 const HIDDEN = new RegExp(HIDDEN_CLASS, 'u')
 const EVERY_HIDDEN = new RegExp(HIDDEN_CLASS, 'gu')
 

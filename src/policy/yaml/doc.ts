@@ -3,34 +3,19 @@ import type { Mark } from './source.ts'
 /** A YAML document reduced to the parts that a policy may contain, each with its position. */
 export type Doc = DocText | DocNumber | DocBoolean | DocNull | DocList | DocMap
 
-export interface DocText {
-  readonly kind: 'text'
-  readonly value: string
+interface Marked<Kind> {
+  readonly kind: Kind
   readonly mark: Mark
 }
-export interface DocNumber {
-  readonly kind: 'number'
-  readonly value: number
-  readonly mark: Mark
-}
-export interface DocBoolean {
-  readonly kind: 'boolean'
-  readonly value: boolean
-  readonly mark: Mark
-}
-export interface DocNull {
-  readonly kind: 'null'
-  readonly mark: Mark
-}
-export interface DocList {
-  readonly kind: 'list'
+export type DocText = Marked<'text'> & { readonly value: string }
+export type DocNumber = Marked<'number'> & { readonly value: number }
+export type DocBoolean = Marked<'boolean'> & { readonly value: boolean }
+export type DocNull = Marked<'null'>
+export interface DocList extends Marked<'list'> {
   readonly items: readonly Doc[]
-  readonly mark: Mark
 }
-export interface DocMap {
-  readonly kind: 'map'
+export interface DocMap extends Marked<'map'> {
   readonly entries: readonly DocEntry[]
-  readonly mark: Mark
 }
 export interface DocEntry {
   readonly key: string

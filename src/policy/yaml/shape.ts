@@ -6,18 +6,21 @@ import type { Doc, DocEntry, DocMap } from './parse.ts'
 import type { Findings, Mark, Source } from './source.ts'
 import { DAY_MS, parseDuration, showForeign } from '../text/text.ts'
 
-/** Collects the findings about one file. Every `read...` below reports a problem and then returns undefined. */
+/** Collects the findings about one file. `report`, and every `read...` below after a finding, returns undefined. */
 export interface Reader {
   readonly source: Source
   readonly findings: Findings
-  report(code: DiagnosticCode, at: { readonly mark: Mark }, message: string, hint?: string): void
+  report(code: DiagnosticCode, at: { readonly mark: Mark }, message: string, hint?: string): undefined
 }
 
 export function createReader(source: Source, findings: Findings): Reader {
   return {
     source,
     findings,
-    report: (code, { mark }, message, hint) => findings.add(code, { source, mark }, message, hint),
+    report(code, { mark }, message, hint) {
+      findings.add(code, { source, mark }, message, hint)
+      return undefined
+    },
   }
 }
 
@@ -46,8 +49,7 @@ export function readList(reader: Reader, doc: Doc, what: string): readonly Doc[]
 
 export function readText(reader: Reader, doc: Doc, what: string): string | undefined {
   if (doc.kind !== 'text') return wrongType(reader, doc, what, 'text')
-  if (doc.value.trim() === '')
-    return reader.report('bad-value', doc, `${what} must not be empty`) as undefined
+  if (doc.value.trim() === '') return reader.report('bad-value', doc, `${what} must not be empty`)
   return doc.value
 }
 
@@ -64,7 +66,7 @@ export function readTexts(reader: Reader, doc: Doc, what: string): readonly stri
 export function readCount(reader: Reader, doc: Doc, what: string, max: number): number | undefined {
   if (doc.kind !== 'number') return wrongType(reader, doc, what, 'a whole number')
   if (Number.isInteger(doc.value) && doc.value >= 1 && doc.value <= max) return doc.value
-  return reader.report('bad-value', doc, `${what} must be a whole number from 1 to ${max}`) as undefined
+  return reader.report('bad-value', doc, `${what} must be a whole number from 1 to ${max}`)
 }
 
 /** Reads a DURATION as ms, at most 31 days unless `mostMs` is given. */
@@ -79,7 +81,7 @@ export function readDuration(
   const ms = parseDuration(text)
   if (ms !== undefined && ms <= mostMs) return ms
   const hint = `write digits and s, m, h or d, such as \`30m\`, at most ${mostMs / DAY_MS} days`
-  return reader.report('bad-value', doc, `\`${text}\` is not a duration`, hint) as undefined
+  return reader.report('bad-value', doc, `\`${text}\` is not a duration`, hint)
 }
 
 export function readOneOf<T extends string>(
@@ -93,7 +95,7 @@ export function readOneOf<T extends string>(
   const found = allowed.find((one) => one === text)
   if (found !== undefined) return found
   const hint = didYouMean(text, allowed) ?? `one of ${allowed.join(', ')}`
-  return reader.report('bad-value', doc, `\`${text}\` is not a value for ${what}`, hint) as undefined
+  return reader.report('bad-value', doc, `\`${text}\` is not a value for ${what}`, hint)
 }
 
 export function readRisk(reader: Reader, doc: Doc): Risk | undefined {

@@ -61,11 +61,11 @@ export async function openEmbeddedArchive({ path, clock, deployment }: EmbeddedP
     if (lock === undefined) {
       db = openDatabase(file, { readOnly: true })
       const snapshot = snapshotOf(db)
-      return archiveOf({ db: snapshot.db, clock, close: () => endSnapshot(snapshot, db) })
+      return archiveOf(snapshot.db, clock, () => endSnapshot(snapshot, db))
     }
     if (inspectDataFile(directory, readMarker(directory) !== undefined) === 'short') extendDataFile(directory)
     db = openDatabase(file)
-    return archiveOf({ db, clock, close: () => closeAll(db, lock) })
+    return archiveOf(db, clock, () => closeAll(db, lock))
   } catch (error) {
     await db?.close()
     await lock?.release()
@@ -88,15 +88,11 @@ async function closeAll(db: Database | undefined, lock: DirectoryLock): Promise<
   await lock.release()
 }
 
-const archiveOf = ({
-  db,
-  clock,
-  close,
-}: {
-  readonly db: Database
-  readonly clock: ClockSources | undefined
-  readonly close: () => Promise<void>
-}): EmbeddedArchive => new EmbeddedArchive({ db, close, clock: createClock(readStamp(db)?.time ?? 0, clock) })
+const archiveOf = (
+  db: Database,
+  clock: ClockSources | undefined,
+  close: () => Promise<void>,
+): EmbeddedArchive => new EmbeddedArchive({ db, close, clock: createClock(readStamp(db)?.time ?? 0, clock) })
 
 interface ArchiveParts {
   readonly db: Database
@@ -175,10 +171,7 @@ interface Building {
 
 class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
   readonly #db: Database
-  readonly #lock: DirectoryLock
-  readonly #directory: string
-  readonly #building: string
-  readonly #deployment: string | undefined
+  readonly #at: Building
   /** A new store id, which also starts a new epoch (S19). */
   readonly #storeId = randomUUID()
   readonly #firstNumbers = new Map<string, number>()
@@ -186,13 +179,10 @@ class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
   #waiting: [partition: string, entry: StoredEntry][] = []
   #units = 0
 
-  constructor(parts: ArchiveParts, { directory, building, deployment, lock }: Building) {
+  constructor(parts: ArchiveParts, at: Building) {
     super(parts)
     this.#db = parts.db
-    this.#lock = lock
-    this.#directory = directory
-    this.#building = building
-    this.#deployment = deployment
+    this.#at = at
   }
 
   async load(partition: string, entry: StoredEntry): Promise<void> {
@@ -214,8 +204,8 @@ class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
         if (first > 1) writeFirstNumber(this.#db, partition, first)
     })
     await orFailureCause(writeFirstStamp(this.#db, time, this.#storeId))
-    const deployment = this.#deployment
-    writeMarker(this.#building, { store: this.#storeId, ...(deployment === undefined ? {} : { deployment }) })
+    const { building, deployment } = this.#at
+    writeMarker(building, { store: this.#storeId, ...(deployment === undefined ? {} : { deployment }) })
   }
 
   /**
@@ -230,8 +220,9 @@ class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
   }
 
   #bring(...names: string[]): void {
-    for (const name of names) renameSync(join(this.#building, name), join(this.#directory, name))
-    syncDirectory(this.#directory)
+    const { building, directory } = this.#at
+    for (const name of names) renameSync(join(building, name), join(directory, name))
+    syncDirectory(directory)
   }
 
   async abandon(): Promise<void> {
@@ -244,8 +235,8 @@ class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
   }
 
   async #leave(): Promise<void> {
-    rmSync(this.#building, { recursive: true, force: true })
-    await this.#lock.release()
+    rmSync(this.#at.building, { recursive: true, force: true })
+    await this.#at.lock.release()
   }
 
   async #flush(): Promise<void> {

@@ -160,7 +160,7 @@ export function planClaim(
   for (const member of batch.members.values())
     if (member.partition === partition && member.index === index) return undefined
   const due = batch.before.due(partition, index, claim)
-  for (const { member } of due) moveMember(batch, [partition, index, member], claim.now + claim.lease)
+  for (const { member } of due) moveMember(batch, partition, { index, member, to: claim.now + claim.lease })
   if (due.length > 0) batch.partitions.add(partition)
   return due
 }
@@ -199,9 +199,10 @@ function applyWrites(
 ): void {
   let puts = 0
   for (const write of commit.writes) {
-    if (write.op === 'index') moveMember(batch, [partition, write.index, write.member], write.to)
+    if (write.op === 'index') moveMember(batch, partition, write)
     else if (write.op === 'mark') {
-      if (first !== undefined) moveMember(batch, [partition, write.index, commit.commitId], first)
+      if (first !== undefined)
+        moveMember(batch, partition, { index: write.index, member: commit.commitId, to: first })
     } else if (write.op === 'drop') {
       drop(batch, partition, write)
     } else if (write.op === 'forget') {
@@ -235,8 +236,7 @@ function drop(
     lease: 0,
     limit: Number.MAX_SAFE_INTEGER,
   }))
-    if (!batch.members.has(nameOf(partition, index, member)))
-      moveMember(batch, [partition, index, member], undefined)
+    if (!batch.members.has(nameOf(partition, index, member))) moveMember(batch, partition, { index, member })
   for (const known of batch.members.values())
     if (known.partition === partition && known.index === index && (known.after ?? Infinity) <= upTo)
       known.after = undefined
@@ -302,8 +302,12 @@ function appendEvents(batch: Batch, task: CommitTask): number[] {
 
 function moveMember(
   batch: Batch,
-  [partition, index, member]: readonly [string, string, string],
-  to: number | undefined,
+  partition: string,
+  {
+    index,
+    member,
+    to,
+  }: { readonly index: string; readonly member: string; readonly to?: number | undefined },
 ): void {
   const name = nameOf(partition, index, member)
   const after = to === 0 ? 0 : to

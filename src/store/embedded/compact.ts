@@ -1,17 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statfsSync,
-  statSync,
-} from 'node:fs'
+import { chmodSync, readdirSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { sync } from '../../system/sync.ts'
 import { WrongPlace } from '../archive.ts'
 import { freeBytes, refuseNetworkFileSystem, type Statfs } from './disk.ts'
 import {
@@ -187,18 +178,9 @@ async function copyFile(directory: string, copy: string, { mode, before, room }:
   } finally {
     await db.close()
   }
-  syncFile(copy)
+  await sync(copy)
   if (stateOfDataFile(directory) !== copied)
     throw new Error(`another process changed ${DATA_FILE} during the compaction: stop it, and compact again`)
-}
-
-function syncFile(path: string): void {
-  const descriptor = openSync(path, 'r+')
-  try {
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
 }
 
 function hasRoom(directory: string, bytes: number, { statfs, keepFree }: Room): boolean {

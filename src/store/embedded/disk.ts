@@ -54,22 +54,6 @@ export function refuseFullDisk(path: string, statfs: Statfs): void {
   if (reason !== undefined) throw new Error(reason)
 }
 
-export interface DiskGuard {
-  /**
-   * The reason, in one sentence, why writes are refused; undefined while they are accepted. Checks the disk at most
-   * every 100 ms.
-   */
-  refusal(): string | undefined
-  /** The reason, in one sentence, why there is not enough free space for new work. */
-  shortage(): string | undefined
-  /** True when the disk is practically full, regardless of `minFreeBytes`. */
-  isFull(): boolean
-  /** Bytes that can be written before the store refuses writes; undefined when the disk does not respond. */
-  roomBytes(): number | undefined
-  /** Records that a write failed because the disk is full. */
-  reportFull(): void
-}
-
 /** Free bytes below which the store refuses writes, and free bytes below which it refuses new work. */
 export interface DiskFloors {
   readonly minFreeBytes: number
@@ -82,6 +66,8 @@ export interface DiskFacts {
   readonly displaced: () => string | undefined
 }
 
+export type DiskGuard = ReturnType<typeof createDiskGuard>
+
 /**
  * Refuses writes when the disk is nearly full, and while written data would be lost. Allows writes again automatically
  * when the condition has ended.
@@ -90,7 +76,7 @@ export function createDiskGuard(
   path: string,
   { minFreeBytes, newWorkBytes = minFreeBytes }: DiskFloors,
   { statfs, displaced }: DiskFacts,
-): DiskGuard {
+) {
   let checkedAt = -Infinity
   let reason: string | undefined
   let short: string | undefined
@@ -102,23 +88,31 @@ export function createDiskGuard(
     short = reason ?? lowSpace(path, newWorkBytes, statfs)
   }
   return {
-    refusal() {
+    /**
+     * The reason, in one sentence, why writes are refused; undefined while they are accepted. Checks the disk at most
+     * every 100 ms.
+     */
+    refusal(): string | undefined {
       look()
       return reason
     },
-    shortage() {
+    /** The reason, in one sentence, why there is not enough free space for new work. */
+    shortage(): string | undefined {
       look()
       return short
     },
-    roomBytes() {
+    /** Bytes that can be written before the store refuses writes; undefined when the disk does not respond. */
+    roomBytes(): number | undefined {
       try {
         return Math.max(0, freeBytes(path, statfs) - minFreeBytes)
       } catch {
         return undefined
       }
     },
+    /** True when the disk is practically full, regardless of `minFreeBytes`. */
     isFull: () => lowSpace(path, FULL_BELOW_BYTES, statfs) !== undefined,
-    reportFull() {
+    /** Records that a write failed because the disk is full. */
+    reportFull(): void {
       checkedAt = performance.now()
       reason = 'the disk is full'
       short = reason

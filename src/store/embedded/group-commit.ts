@@ -18,15 +18,6 @@ export interface ClaimTask {
   readonly claim: Claim
 }
 
-export interface GroupCommit {
-  commit(task: CommitTask): Promise<CommitResult>
-  claim(task: ClaimTask): Promise<IndexEntry[]>
-  /** The reason why writes fail now; undefined while writes succeed. */
-  refusal(): string | undefined
-  /** Refuses the queued calls, and resolves when the last batch has ended (S13). */
-  close(): Promise<void>
-}
-
 export interface GroupCommitPorts {
   readonly clock: Clock
   readonly disk: DiskGuard
@@ -73,10 +64,10 @@ interface UnderWay {
 }
 
 export function createGroupCommit(ports: GroupCommitPorts): GroupCommit {
-  return new Committer(ports)
+  return new GroupCommit(ports)
 }
 
-class Committer implements GroupCommit {
+export class GroupCommit {
   readonly #ports: GroupCommitPorts
   #waiting: Caller[] = []
   #underWay: UnderWay | undefined
@@ -102,6 +93,7 @@ class Committer implements GroupCommit {
     return this.#enqueue({ claim: task }, this.#ports.clock.now() + STORE_LIMITS.callMs, 0)
   }
 
+  /** The reason why writes fail now; undefined while writes succeed. */
   refusal(): string | undefined {
     if (this.#closed) return 'the store is closed'
     if (this.#failure !== undefined) return this.#failure
@@ -111,6 +103,7 @@ class Committer implements GroupCommit {
     return jump === undefined ? this.#ports.disk.refusal() : jumpReason(jump)
   }
 
+  /** Refuses the queued calls, and resolves when the last batch has ended (S13). */
   async close(): Promise<void> {
     this.#closed = true
     this.#refuseWaiting('the store is closed')

@@ -39,6 +39,10 @@ const LONGEST_KEY =
   1 + 3 * (STORE_LIMITS.partitionLength + STORE_LIMITS.nameLength + STORE_LIMITS.idLength) + SCORE_BYTES + 4
 
 const scratch = Buffer.alloc(LONGEST_KEY)
+const views: Buffer[] = []
+
+/** The beginning of the shared buffer. A commit needs fifty, and each length exists once. */
+const view = (length: number): Buffer => (views[length] ??= scratch.subarray(0, length))
 
 /*
  * The functions below return a view of one shared buffer. Pass the view to LMDB immediately, or `keep` it. LMDB copies
@@ -47,52 +51,52 @@ const scratch = Buffer.alloc(LONGEST_KEY)
 
 export function stampKey(): Buffer {
   scratch[0] = TAG.stamp
-  return scratch.subarray(0, 1)
+  return view(1)
 }
 
 export function recordKey(partition: string, type: string, id: string): Buffer {
-  return scratch.subarray(0, writeText(writeText(writePrefix(TAG.record, partition), type), id))
+  return view(writeText(writeText(writePrefix(TAG.record, partition), type), id))
 }
 
 export function memberKey(partition: string, index: string, member: string): Buffer {
-  return scratch.subarray(0, writeText(writeText(writePrefix(TAG.member, partition), index), member))
+  return view(writeText(writeText(writePrefix(TAG.member, partition), index), member))
 }
 
 export function limitKey(partition: string, limit: string): Buffer {
-  return scratch.subarray(0, writeText(writePrefix(TAG.limit, partition), limit))
+  return view(writeText(writePrefix(TAG.limit, partition), limit))
 }
 
 export function numberKey(partition: string): Buffer {
-  return scratch.subarray(0, writePrefix(TAG.number, partition))
+  return view(writePrefix(TAG.number, partition))
 }
 
 export function firstKey(partition: string): Buffer {
-  return scratch.subarray(0, writePrefix(TAG.first, partition))
+  return view(writePrefix(TAG.first, partition))
 }
 
 export function eventKey(partition: string, number: number): Buffer {
-  return scratch.subarray(0, scratch.writeUIntBE(number, writePrefix(TAG.event, partition), NUMBER_BYTES))
+  return view(scratch.writeUIntBE(number, writePrefix(TAG.event, partition), NUMBER_BYTES))
 }
 
 export function disclosuresKey(partition: string, number: number): Buffer {
   const start = writePrefix(TAG.disclosures, partition)
-  return scratch.subarray(0, scratch.writeUIntBE(number, start, NUMBER_BYTES))
+  return view(scratch.writeUIntBE(number, start, NUMBER_BYTES))
 }
 
 export function entryKey(partition: string, index: string, score: number, member: string): Buffer {
-  return scratch.subarray(0, writeText(writeScore(partition, index, score), member))
+  return view(writeText(writeScore(partition, index, score), member))
 }
 
 /** The position before every entry of the index with this score or a higher score. */
 export function scoreFloor(partition: string, index: string, score: number): Buffer {
-  return scratch.subarray(0, writeScore(partition, index, score))
+  return view(writeScore(partition, index, score))
 }
 
 /** The position after every entry of the index with this score or a lower score. */
 export function scoreCeiling(partition: string, index: string, score: number): Buffer {
   const end = writeScore(partition, index, score)
   scratch[end] = AFTER_TEXT
-  return scratch.subarray(0, end + 1)
+  return view(end + 1)
 }
 
 /** The position between this key and the next key. No key is a prefix of another key of its kind. */
@@ -208,9 +212,9 @@ function readUnit(key: Buffer, at: number): [unit: number, length: number] {
 /** The bounds of all keys of one kind in one partition. */
 export function allIn(tag: Tag, partition: string): { start: Buffer; end: Buffer } {
   const length = writePrefix(tag, partition)
-  const start = keep(scratch.subarray(0, length))
+  const start = keep(view(length))
   scratch[length] = AFTER_TEXT
-  return { start, end: keep(scratch.subarray(0, length + 1)) }
+  return { start, end: keep(view(length + 1)) }
 }
 
 /** The names in the key of a record, member, limit or number, the partition first. */

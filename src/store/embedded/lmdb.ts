@@ -193,18 +193,12 @@ export function readDisclosures(
   }))
 }
 
-/** Numbers of events after `after`, in order. */
-export function readEventNumbers(db: Database, partition: string, after: number, limit: number): number[] {
-  const start = keep(eventKey(partition, firstAfter(after)))
-  const end = keep(eventKey(partition, NO_EVENT))
-  return Array.from(db.getKeys({ start, end, limit }), readEventNumber)
-}
-
-/** The number of the last stored event, for comparison with `readLastNumber`; 0 when there are no events. */
-export function readFinalEvent(db: Database, partition: string): number {
-  const start = keep(eventKey(partition, NO_EVENT))
-  const end = keep(eventKey(partition, 0))
-  for (const key of db.getKeys({ start, end, reverse: true, limit: 1 })) return readEventNumber(key)
+/** The number of the first event of a partition that is there, or of the last one; 0 without events. */
+export function readEndOfEvents(db: Database, partition: string, reverse = false): number {
+  const low = keep(eventKey(partition, 0))
+  const high = keep(eventKey(partition, NO_EVENT))
+  const [start, end] = reverse ? [high, low] : [low, high]
+  for (const key of db.getKeys({ start, end, reverse, limit: 1 })) return readEventNumber(key)
   return 0
 }
 

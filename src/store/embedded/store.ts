@@ -47,7 +47,7 @@ import {
   writeFirstStamp,
   writeBatch,
 } from './lmdb.ts'
-import { checkEnds, checkEverything, countEvents } from './verify.ts'
+import { checkEnds, checkEverything } from './verify.ts'
 import { StoreUnavailable } from '../store.ts'
 import { createWatchers } from '../watchers.ts'
 import type { DumpEntry } from '../archive.ts'
@@ -93,8 +93,6 @@ export interface EmbeddedStore extends Store {
   partitions(): Promise<string[]>
   /** Yields the content page by page, while commits change it. */
   dump(partition: string): AsyncIterable<DumpEntry>
-  /** Reads the numbers of all events, and returns their count. Rejects at the first gap (S06). */
-  verifyDensity(partition: string): Promise<number>
 }
 
 /**
@@ -202,40 +200,35 @@ class Embedded implements EmbeddedStore {
   }
 
   get(partition: string, type: string, id: string): Promise<StoredRecord | undefined> {
-    return this.#read((db) => {
-      checkPartition(partition)
+    return this.#read(partition, (db) => {
       checkRecordName(type, id)
       return readRecord(db, partition, type, id)
     })
   }
 
   range(partition: string, index: string, bounds: RangeBounds): Promise<IndexEntry[]> {
-    return this.#read((db) => {
-      checkPartition(partition)
+    return this.#read(partition, (db) => {
       checkRange(index, bounds)
       return readRange(db, partition, index, bounds)
     })
   }
 
   count(partition: string, index: string): Promise<number> {
-    return this.#read((db) => {
-      checkPartition(partition)
+    return this.#read(partition, (db) => {
       checkIndex(index)
       return countRange(db, partition, index)
     })
   }
 
   charged(partition: string, limit: string, windowMs: number): Promise<number> {
-    return this.#read((db) => {
-      checkPartition(partition)
+    return this.#read(partition, (db) => {
       checkLimit(limit, windowMs)
       return amountIn(readWindow(db, partition, limit), windowMs, this.now())
     })
   }
 
   events(partition: string, after: number, limit: number): Promise<StoredEvent[]> {
-    return this.#read((db) => {
-      checkPartition(partition)
+    return this.#read(partition, (db) => {
       checkCount('after', after)
       checkCount('limit', limit)
       return readEvents(db, partition, after, limit)
@@ -243,15 +236,11 @@ class Embedded implements EmbeddedStore {
   }
 
   firstEvent(partition: string): Promise<number> {
-    return this.#read((db) => {
-      checkPartition(partition)
-      return readFirstNumber(db, partition)
-    })
+    return this.#read(partition, (db) => readFirstNumber(db, partition))
   }
 
   disclosures(partition: string, after: number, last: number): Promise<StoredDisclosures[]> {
-    return this.#read((db) => {
-      checkPartition(partition)
+    return this.#read(partition, (db) => {
       checkCount('after', after)
       checkCount('last', last)
       return readDisclosures(db, partition, after, last)
@@ -259,15 +248,11 @@ class Embedded implements EmbeddedStore {
   }
 
   epoch(partition: string): Promise<string> {
-    return this.#read(() => {
-      checkPartition(partition)
-      return this.#stamp.storeId
-    })
+    return this.#read(partition, () => this.#stamp.storeId)
   }
 
   watch(partition: string, signal: AbortSignal, record?: RecordName): Promise<void> {
-    return this.#read(() => {
-      checkPartition(partition)
+    return this.#read(partition, () => {
       if (record !== undefined) checkRecordName(record.type, record.id)
       return this.#watchers.wait(partition, signal, record)
     })
@@ -308,20 +293,17 @@ class Embedded implements EmbeddedStore {
   }
 
   partitions(): Promise<string[]> {
-    return this.#read(readPartitions)
+    return this.#read('', readPartitions)
   }
 
   dump(partition: string): AsyncIterable<DumpEntry> {
     return dumpPartition(this.#parts.db, partition)
   }
 
-  verifyDensity(partition: string): Promise<number> {
-    return this.#read((db) => countEvents(db, partition))
-  }
-
   /** Runs a read, and turns exceptions into rejections. */
-  async #read<T>(run: (db: Database) => T | Promise<T>): Promise<T> {
+  async #read<T>(partition: string, run: (db: Database) => T | Promise<T>): Promise<T> {
     if (this.#closing !== undefined) throw new StoreUnavailable('the store is closed')
+    checkPartition(partition)
     return run(this.#parts.db)
   }
 

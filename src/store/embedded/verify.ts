@@ -1,10 +1,8 @@
-import { readEventNumbers, readFinalEvent, readFirstNumber, readLastNumber, readPartitions } from './lmdb.ts'
+import { readEndOfEvents, readFirstNumber, readLastNumber, readPartitions } from './lmdb.ts'
 import type { Database } from './lmdb.ts'
 
 /* Checks that evidence is complete: numbers without a gap (S06), from the first that is kept (S22)
  * up to the last assigned number. */
-
-const PAGE = 10_000
 
 /**
  * Checks both ends of every partition, which is fast enough for every start.
@@ -15,28 +13,11 @@ export function checkEnds(db: Database): void {
   for (const partition of readPartitions(db)) {
     const last = readLastNumber(db, partition)
     const kept = readFirstNumber(db, partition)
-    const [first] = readEventNumbers(db, partition, 0, 1)
-    const final = readFinalEvent(db, partition)
+    const first = readEndOfEvents(db, partition)
+    const final = readEndOfEvents(db, partition, true)
     if (first !== kept || final !== last)
-      throw incomplete(partition, `events ${first ?? 0} to ${final} of ${kept} to ${last}`)
+      throw incomplete(partition, `events ${first} to ${final} of ${kept} to ${last}`)
   }
-}
-
-/** Counts all events of a partition, a page at a time, so that other tasks can run. Rejects at the first gap. */
-export async function countEvents(db: Database, partition: string): Promise<number> {
-  const last = readLastNumber(db, partition)
-  const before = readFirstNumber(db, partition) - 1
-  let at = before
-  while (at < last) {
-    const page = readEventNumbers(db, partition, at, Math.min(PAGE, last - at))
-    for (const number of page) {
-      at += 1
-      if (number !== at) throw incomplete(partition, `event ${at} is missing`)
-    }
-    if (page.length < PAGE && at < last) throw incomplete(partition, `event ${at + 1} is missing`)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  return last - before
 }
 
 /**

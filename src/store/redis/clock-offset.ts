@@ -6,28 +6,22 @@
 export const OFFSET_SAMPLES = 240
 
 /** The difference between a server's clock and this process's clock, estimated from the server's answers. */
-export interface Offset {
-  /**
-   * Records an answer that arrived just now. The server read its clock before the answer arrived, so the estimate is
-   * never ahead of the server (S08, S12).
-   */
-  heard(serverMs: number, ourMs: number): void
-  /** ms; undefined before the first answer. */
-  best(): number | undefined
-  forget(): void
-}
-
-export function createOffset(): Offset {
+export function createOffset() {
   const samples: number[] = []
   let best: number | undefined
   return {
-    heard(serverMs, ourMs) {
+    /**
+     * Records an answer that arrived just now. The server read its clock before the answer arrived, so the estimate is
+     * never ahead of the server (S08, S12).
+     */
+    heard(serverMs: number, ourMs: number): void {
       samples.push(serverMs - ourMs)
       if (samples.length > OFFSET_SAMPLES) samples.shift()
       best = Math.max(...samples)
     },
+    /** ms; undefined before the first answer. */
     best: () => best,
-    forget() {
+    forget(): void {
       samples.length = 0
       best = undefined
     },

@@ -1,6 +1,6 @@
 import { otherFormat } from '../../domain/format.ts'
 import { encodeMember, lineOf, type PartitionKeys } from './keys.ts'
-import type { Commit, CommitResult, Guard, Write } from '../store.ts'
+import type { Commit, CommitResult, Guard, RecordName, Write } from '../store.ts'
 
 /** The arguments and the answer of the commit script in scripts.ts. */
 export interface CommitArguments {
@@ -42,7 +42,7 @@ export function commitArguments(
   for (const guard of commit.guards) pushGuard(args, keys, guard)
   // the stream refuses a malformed event before anything is written
   for (const [i, event] of commit.events.entries()) pushEvent(args, keys, event, commit.disclosures?.[i])
-  for (const write of commit.writes) pushWrite(args, keys, commit, write)
+  for (const write of commit.writes) args.push(...writeArguments(keys, commit, write))
   return { keys: keys.all, args }
 }
 
@@ -104,49 +104,38 @@ function pushGuard(args: string[], keys: KeyList, guard: Guard): void {
   }
 }
 
-function pushWrite(args: string[], keys: KeyList, commit: Commit, write: Write): void {
+function writeArguments(keys: KeyList, commit: Commit, write: Write): string[] {
   const { names } = keys
   switch (write.op) {
     case 'put':
-      args.push(
-        'p',
-        keys.position(names.record(write.type, write.id)),
-        names.recordChannel(write.type, write.id),
-        write.body,
-      )
-      return
+      return ['p', ...recordArguments(keys, write), write.body]
     case 'delete':
-      args.push(
-        'd',
-        keys.position(names.record(write.type, write.id)),
-        names.recordChannel(write.type, write.id),
-      )
-      return
+      return ['d', ...recordArguments(keys, write)]
     case 'index': {
       const key = keys.position(names.index(write.index))
-      if (write.to === undefined) args.push('x', key, encodeMember(write.member))
-      else args.push('i', key, String(write.to), encodeMember(write.member))
-      return
+      if (write.to === undefined) return ['x', key, encodeMember(write.member)]
+      return ['i', key, String(write.to), encodeMember(write.member)]
     }
     case 'drop':
-      args.push('b', keys.position(names.index(write.index)), String(write.upTo))
-      return
+      return ['b', keys.position(names.index(write.index)), String(write.upTo)]
     case 'mark':
-      args.push('m', keys.position(names.index(write.index)))
-      return
+      return ['m', keys.position(names.index(write.index))]
     case 'forget':
-      args.push('f', keys.position(names.disclosures), String(write.number))
-      return
+      return ['f', keys.position(names.disclosures), String(write.number)]
     case 'trim':
-      args.push('t', EVENTS, String(write.before))
-      return
+      return ['t', EVENTS, String(write.before)]
     case 'charge': {
       const { limit, windowMs, at, amount } = write
       const guarded = commit.guards.some(
         (one) => 'limit' in one && one.limit === limit && one.windowMs === windowMs,
       )
       const key = keys.position(names.limit(limit))
-      args.push('c', key, String(windowMs), String(at), String(amount), guarded ? '1' : '0')
+      return ['c', key, String(windowMs), String(at), String(amount), guarded ? '1' : '0']
     }
   }
 }
+
+const recordArguments = (keys: KeyList, { type, id }: RecordName): string[] => [
+  keys.position(keys.names.record(type, id)),
+  keys.names.recordChannel(type, id),
+]

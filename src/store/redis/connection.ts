@@ -40,31 +40,6 @@ export interface PeerOptions {
   readonly onChange: (peer: Peer) => void
 }
 
-export interface Peer {
-  readonly host: Host
-  /**
-   * The connection. Undefined while the server is not connected, does not answer, is not a primary or has unsafe
-   * settings. `reason` returns the reason.
-   */
-  connection(): Connection | undefined
-  /** A separate connection for WAIT, which blocks all later commands on its connection. */
-  waiter(): Promise<Connection>
-  subscribe(channel: string, listener: () => void): Promise<void>
-  unsubscribe(channel: string): Promise<void>
-  reason(): string | undefined
-  facts(): ServerFacts | undefined
-  /**
-   * The difference, in ms, between the server's clock and `performance.now()`. The estimate is never too high.
-   * Undefined before the first answer.
-   */
-  clockOffset(): number | undefined
-  /** Resolves when the first attempt to connect is over. */
-  readonly tried: Promise<void>
-  /** Drops the connection and opens a new connection, because the server was demoted or misbehaves. */
-  renew(reason: string): void
-  close(): void
-}
-
 const CONNECT_MS = 1_000
 const HEARTBEAT_MS = 250
 export const SILENCE_MS = 1_000
@@ -74,10 +49,6 @@ const LONGEST_PAUSE_MS = 1_000
 const PROBE_EVERY_MS = 10_000
 /** The slot of a key or channel has moved to another node, or is moving. */
 export const ELSEWHERE = /^(MOVED|ASK) /
-
-export function createPeer(options: PeerOptions): Peer {
-  return new RedisPeer(options)
-}
 
 /**
  * Opens one connection that does not reconnect by itself. `onEnd` is called once, when the connection ends or fails to
@@ -141,8 +112,9 @@ function clientOf(options: Omit<PeerOptions, 'wanted' | 'onChange'>, password: s
   })
 }
 
-class RedisPeer implements Peer {
+export class Peer {
   readonly host: Host
+  /** Resolves when the first attempt to connect is over. */
   readonly tried: Promise<void>
   readonly #options: PeerOptions
   readonly #channels = new Map<string, () => void>()
@@ -166,6 +138,10 @@ class RedisPeer implements Peer {
     this.tried = this.#open()
   }
 
+  /**
+   * The connection. Undefined while the server is not connected, does not answer, is not a primary or has unsafe
+   * settings. `reason` returns the reason.
+   */
   connection(): Connection | undefined {
     return this.#reason === undefined ? this.#main : undefined
   }
@@ -178,10 +154,15 @@ class RedisPeer implements Peer {
     return this.#facts
   }
 
+  /**
+   * The difference, in ms, between the server's clock and `performance.now()`. The estimate is never too high.
+   * Undefined before the first answer.
+   */
   clockOffset(): number | undefined {
     return this.#offset.best()
   }
 
+  /** A separate connection for WAIT, which blocks all later commands on its connection. */
   waiter(): Promise<Connection> {
     this.#waiter ??= this.#aside((gone) => {
       if (this.#waiter === gone) this.#waiter = undefined
@@ -204,6 +185,7 @@ class RedisPeer implements Peer {
     if (this.#subscriber !== undefined) await (await this.#subscriber).sUnsubscribe(channel)
   }
 
+  /** Drops the connection and opens a new connection, because the server was demoted or misbehaves. */
   renew(reason: string): void {
     if (this.#main !== undefined) this.#drop(reason)
   }

@@ -253,9 +253,7 @@ async function* disclosurePages(
 }
 
 async function* dumpIndexes(connection: Connection, keys: readonly string[]): AsyncGenerator<DumpEntry> {
-  const firsts = await Promise.all(
-    keys.map((key) => unlessOfAnotherType<string[]>(indexPage(connection, key, 0))),
-  )
+  const firsts = await Promise.all(keys.map((key) => membersOf(connection, key, 0)))
   for (const [i, first] of firsts.entries()) {
     const key = keys[i] ?? ''
     const name = readKey(key)
@@ -268,15 +266,21 @@ async function* dumpIndexes(connection: Connection, keys: readonly string[]): As
 async function* dumpLongIndex(connection: Connection, key: string, index: string): AsyncGenerator<DumpEntry> {
   await connection.sendCommand(['WATCH', key])
   for (let rank = 0; ; rank += INDEX_PAGE) {
-    const page = await indexPage(connection, key, rank)
+    const page = (await membersOf(connection, key, rank)) ?? []
     yield* readMembers(index, page)
     if (page.length < 2 * INDEX_PAGE) return
   }
 }
 
-async function indexPage(connection: Connection, key: string, rank: number): Promise<string[]> {
-  const range = [String(rank), String(rank + INDEX_PAGE - 1)]
-  return (await connection.sendCommand(['ZRANGE', key, ...range, 'WITHSCORES'])) as string[]
+/** Members of an index from a rank on, each with its score; undefined for a key of another type. */
+export function membersOf(
+  connection: Connection,
+  key: string,
+  rank: number,
+  count = INDEX_PAGE,
+): Promise<string[] | undefined> {
+  const range = [String(rank), String(rank + count - 1)]
+  return unlessOfAnotherType(connection.sendCommand(['ZRANGE', key, ...range, 'WITHSCORES']))
 }
 
 export function* readMembers(index: string, flat: readonly string[]): Generator<DumpEntry> {

@@ -3,6 +3,7 @@ import type { Connection } from './connection.ts'
 import {
   eventPages,
   keysLike,
+  membersOf,
   Pace,
   pagesBefore,
   readMembers,
@@ -88,7 +89,7 @@ async function* indexPages(
 ): AsyncGenerator<readonly Placed[]> {
   for (let from = 0; from < keys.length; from += INDEX_KEYS) {
     const group = keys.slice(from, from + INDEX_KEYS)
-    const firsts = await Promise.all(group.map(({ key }) => members(connection, key, 0, FIRST_MEMBERS)))
+    const firsts = await Promise.all(group.map(({ key }) => membersOf(connection, key, 0, FIRST_MEMBERS)))
     const isShort = (i: number): boolean => (firsts[i]?.length ?? 0) < 2 * FIRST_MEMBERS
     yield group.flatMap(({ partition, index }, i) =>
       isShort(i) ? placed(partition, readMembers(index, firsts[i] ?? [])) : [],
@@ -97,7 +98,7 @@ async function* indexPages(
       .filter((_, i) => !isShort(i))
       .filter(({ key }) => isNew(key)))
       for (let rank = 0; ; rank += INDEX_PAGE) {
-        const page = (await members(connection, key, rank, INDEX_PAGE)) ?? []
+        const page = (await membersOf(connection, key, rank, INDEX_PAGE)) ?? []
         yield placed(partition, readMembers(index, page))
         if (page.length < 2 * INDEX_PAGE) break
       }
@@ -105,12 +106,3 @@ async function* indexPages(
 }
 
 /** Members and their scores in turn; undefined for a key that is no index. */
-const members = (
-  connection: Connection,
-  key: string,
-  rank: number,
-  count: number,
-): Promise<string[] | undefined> =>
-  unlessOfAnotherType(
-    connection.sendCommand(['ZRANGE', key, String(rank), String(rank + count - 1), 'WITHSCORES']),
-  )

@@ -2,16 +2,6 @@ import type { Host, Password, RedisAddress } from './address.ts'
 import { type Connection, connect, SILENCE_MS } from './connection.ts'
 import { within } from '../patience.ts'
 
-/** The servers that know the current primary (https://redis.io/docs/latest/develop/reference/sentinel-clients/). */
-export interface Sentinels {
-  /**
-   * The primary according to the sentinel that knows the latest failover, because a partitioned sentinel reports an old
-   * primary. Undefined when no sentinel answers. Never rejects.
-   */
-  primary(): Promise<Host | undefined>
-  close(): void
-}
-
 export interface SentinelOptions {
   readonly address: RedisAddress
   readonly sentinelPassword?: Password
@@ -23,10 +13,17 @@ interface Said {
   readonly epoch: number
 }
 
-export function createSentinels(options: SentinelOptions): Sentinels {
-  const sentinels = options.address.hosts.map((host) => new Sentinel(host, options))
+/** The servers that know the current primary (https://redis.io/docs/latest/develop/reference/sentinel-clients/). */
+export type Sentinels = ReturnType<typeof createSentinels>
+
+export function createSentinels(options: SentinelOptions) {
+  const sentinels = options.address.hosts.map((host) => createSentinel(host, options))
   return {
-    async primary() {
+    /**
+     * The primary according to the sentinel that knows the latest failover, because a partitioned sentinel reports an old
+     * primary. Undefined when no sentinel answers. Never rejects.
+     */
+    async primary(): Promise<Host | undefined> {
       const said = await Promise.all(sentinels.map((sentinel) => sentinel.ask()))
       const known = said.filter((one) => one !== undefined)
       return known.toSorted((a, b) => b.epoch - a.epoch)[0]?.host
@@ -36,51 +33,38 @@ export function createSentinels(options: SentinelOptions): Sentinels {
 }
 
 /** One sentinel. The connection to that sentinel is kept. After a failure, the next request opens a new connection. */
-class Sentinel {
-  readonly #host: Host
-  readonly #options: SentinelOptions
-  #talking: Promise<Connection> | undefined
-  #closed = false
-
-  constructor(host: Host, options: SentinelOptions) {
-    this.#host = host
-    this.#options = options
-  }
-
-  async ask(): Promise<Said | undefined> {
-    if (this.#closed) return undefined
-    try {
-      return await within(this.#ask(), SILENCE_MS)
-    } catch {
-      this.#hangUp()
-      return undefined
-    }
-  }
-
-  close(): void {
-    this.#closed = true
-    this.#hangUp()
-  }
-
-  async #ask(): Promise<Said | undefined> {
-    this.#talking ??= this.#connect()
-    const sentinel = await this.#talking
-    return readMaster(await sentinel.sendCommand(['SENTINEL', 'MASTER', this.#options.address.master ?? '']))
-  }
-
-  #connect(): Promise<Connection> {
-    const { address, sentinelPassword } = this.#options
-    const credentials = sentinelPassword === undefined ? {} : { password: sentinelPassword }
-    const opened = connect({ host: this.#host, tls: address.tls, ...credentials }, () => {
-      if (this.#talking === opened) this.#talking = undefined
+function createSentinel(host: Host, { address, sentinelPassword }: SentinelOptions) {
+  const credentials = sentinelPassword === undefined ? {} : { password: sentinelPassword }
+  let talking: Promise<Connection> | undefined
+  let closed = false
+  const call = (): Promise<Connection> => {
+    const opened = connect({ host, tls: address.tls, ...credentials }, () => {
+      if (talking === opened) talking = undefined
     })
     return opened
   }
-
-  #hangUp(): void {
-    const talking = this.#talking
-    this.#talking = undefined
+  const hangUp = (): void => {
     void talking?.then((connection) => connection.destroy()).catch(() => undefined)
+    talking = undefined
+  }
+  const masterOf = async (): Promise<Said | undefined> => {
+    const sentinel = await (talking ??= call())
+    return readMaster(await sentinel.sendCommand(['SENTINEL', 'MASTER', address.master ?? '']))
+  }
+  return {
+    async ask(): Promise<Said | undefined> {
+      if (closed) return undefined
+      try {
+        return await within(masterOf(), SILENCE_MS)
+      } catch {
+        hangUp()
+        return undefined
+      }
+    },
+    close(): void {
+      closed = true
+      hangUp()
+    },
   }
 }
 

@@ -14,13 +14,13 @@ import { type Answer, type Calls, createCalls, scriptArguments } from './calls.t
 import { type Confirmations, createConfirmations } from './replication-wait.ts'
 import { commitArguments, readCommitReply } from './commit.ts'
 import { connectRedis, type RedisOptions, refuseUnfinished } from './connect.ts'
-import { encodeMember, type KeySpace, keySpace } from './keys.ts'
+import { encodeMember, type KeySpace, keySpace, type PartitionKeys } from './keys.ts'
 import { readDisclosures, readEntries, readEvents, readRecord, readWindow } from './replies.ts'
 import { type Script, SCRIPTS } from './scripts.ts'
 import { createServerClock } from './server-clock.ts'
 import { roomOf } from './settings.ts'
 import type { Topology } from './topology.ts'
-import { createWaking, type Waking } from './subscriptions.ts'
+import { Waking } from './subscriptions.ts'
 import { afterSilence } from '../patience.ts'
 import { STORE_LIMITS, StoreIndeterminate, StoreUnavailable } from '../store.ts'
 import type {
@@ -91,7 +91,7 @@ class RedisStore implements Store {
     this.#confirmations = replicas > 0 ? createConfirmations(replicas, Math.ceil(callMs / 2)) : undefined
     this.#ownTime = clock !== undefined
     this.#clock = createServerClock(topology, clock)
-    this.#waking = createWaking({
+    this.#waking = new Waking({
       topology,
       keys: this.#keys,
       version: (partition, record) => this.#version(partition, record),
@@ -108,28 +108,20 @@ class RedisStore implements Store {
   }
 
   async get(partition: string, type: string, id: string): Promise<StoredRecord | undefined> {
-    checkPartition(partition)
+    const key = this.#keysOf(partition).record(type, id)
     checkRecordName(type, id)
-    const key = this.#keys.of(partition).record(type, id)
     return readRecord(await this.#read(key, ['GET', key]))
   }
 
   async range(partition: string, index: string, bounds: RangeBounds): Promise<IndexEntry[]> {
-    checkPartition(partition)
+    const key = this.#keysOf(partition).index(index)
     checkRange(index, bounds)
     if (bounds.limit === 0) return this.#open([])
-    const key = this.#keys.of(partition).index(index)
     const { reverse = false, after, limit } = bounds
     const [min, max] = [edge(bounds.min, '-inf'), edge(bounds.max, '+inf')]
     if (after !== undefined) {
-      const args = [
-        min,
-        max,
-        edge(after.score, ''),
-        encodeMember(after.member),
-        reverse ? '1' : '0',
-        String(limit),
-      ]
+      const from = [edge(after.score, ''), encodeMember(after.member)]
+      const args = [min, max, ...from, reverse ? '1' : '0', String(limit)]
       const entries = readEntries(await this.#script(SCRIPTS.rangeAfter, [key], args, true))
       return reverse ? entries.reverse() : entries
     }
@@ -140,46 +132,40 @@ class RedisStore implements Store {
   }
 
   async count(partition: string, index: string): Promise<number> {
-    checkPartition(partition)
+    const key = this.#keysOf(partition).index(index)
     checkIndex(index)
-    const key = this.#keys.of(partition).index(index)
     return Number(await this.#read(key, ['ZCOUNT', key, '-inf', '+inf']))
   }
 
   async charged(partition: string, limit: string, windowMs: number): Promise<number> {
-    checkPartition(partition)
+    const key = this.#keysOf(partition).limit(limit)
     checkLimit(limit, windowMs)
-    const key = this.#keys.of(partition).limit(limit)
     return amountIn(readWindow(await this.#read(key, ['GET', key])), windowMs, this.now())
   }
 
   async events(partition: string, after: number, limit: number): Promise<StoredEvent[]> {
-    checkPartition(partition)
+    const key = this.#keysOf(partition).events
     checkCount('after', after)
     checkCount('limit', limit)
     if (limit === 0) return this.#open([])
-    const key = this.#keys.of(partition).events
     return readEvents(await this.#read(key, ['XRANGE', key, `${after + 1}-0`, '+', 'COUNT', String(limit)]))
   }
 
   async firstEvent(partition: string): Promise<number> {
-    checkPartition(partition)
-    const { head } = this.#keys.of(partition)
+    const { head } = this.#keysOf(partition)
     return Number((await this.#read(head, ['HGET', head, 'f'])) ?? 1)
   }
 
   async disclosures(partition: string, after: number, last: number): Promise<StoredDisclosures[]> {
-    checkPartition(partition)
+    const key = this.#keysOf(partition).disclosures
     checkCount('after', after)
     checkCount('last', last)
     if (last <= after) return this.#open([])
-    const key = this.#keys.of(partition).disclosures
     return readDisclosures(await this.#read(key, ['XRANGE', key, `${after + 1}-0`, `${last}-0`]))
   }
 
   async epoch(partition: string): Promise<string> {
-    checkPartition(partition)
-    return String(await this.#script(SCRIPTS.epoch, [this.#keys.of(partition).head], [], true))
+    return String(await this.#script(SCRIPTS.epoch, [this.#keysOf(partition).head], [], true))
   }
 
   async watch(partition: string, signal: AbortSignal, record?: RecordName): Promise<void> {
@@ -230,10 +216,9 @@ class RedisStore implements Store {
   }
 
   async claimDue(partition: string, index: string, { now, lease, limit }: Claim): Promise<IndexEntry[]> {
-    checkPartition(partition)
+    const keys = this.#keysOf(partition)
     checkClaim(index, { now, lease, limit })
     if (limit === 0) return this.#open([])
-    const keys = this.#keys.of(partition)
     const args = [now, now + lease, limit, this.now() + Math.max(lease, LAG_MS)].map(String)
     const reply = await this.#script(SCRIPTS.claim, [keys.index(index), keys.head], args, false)
     if (reply === null)
@@ -268,6 +253,11 @@ class RedisStore implements Store {
 
   #refuseWhenClosed(): void {
     if (this.#closed) throw new StoreUnavailable('the store is closed')
+  }
+
+  #keysOf(partition: string): PartitionKeys {
+    checkPartition(partition)
+    return this.#keys.of(partition)
   }
 
   #open<T>(value: T): T {

@@ -4,21 +4,6 @@ import type { Topology } from './topology.ts'
 import type { RecordName } from '../store.ts'
 import { createWatchers } from '../watchers.ts'
 
-/*
- * Wakes waiters across instances (S11). Each commit publishes to a channel of its partition, and to a channel of each
- * record that it wrote. An instance subscribes to the channels that its callers wait for. The channels are sharded, so
- * in a cluster only the partition's node carries them. Messages can be lost (a new connection, a failover). Callers
- * therefore re-read from time to time, and each new subscription compares versions.
- */
-export interface Waking {
-  wait(partition: string, signal: AbortSignal, record?: RecordName): Promise<void>
-  /** Wakes the waiters of this process directly, without a message. */
-  landed(partition: string, records: readonly RecordName[]): void
-  /** Subscribes at the servers that now hold the partitions. */
-  serversChanged(): void
-  close(): void
-}
-
 export interface WakingOptions {
   readonly topology: Topology
   readonly keys: KeySpace
@@ -41,11 +26,13 @@ interface Subscription {
  */
 const LINGER_MS = 3_000
 
-export function createWaking(options: WakingOptions): Waking {
-  return new RedisWaking(options)
-}
-
-class RedisWaking implements Waking {
+/*
+ * Wakes waiters across instances (S11). Each commit publishes to a channel of its partition, and to a channel of each
+ * record that it wrote. An instance subscribes to the channels that its callers wait for. The channels are sharded, so
+ * in a cluster only the partition's node carries them. Messages can be lost (a new connection, a failover). Callers
+ * therefore re-read from time to time, and each new subscription compares versions.
+ */
+export class Waking {
   readonly #options: WakingOptions
   readonly #watchers = createWatchers()
   readonly #subscriptions = new Map<string, Subscription>()
@@ -64,11 +51,13 @@ class RedisWaking implements Waking {
     this.#leave(channel)
   }
 
+  /** Wakes the waiters of this process directly, without a message. */
   landed(partition: string, records: readonly RecordName[]): void {
     this.#watchers.wake(partition)
     for (const record of records) this.#watchers.wake(partition, record)
   }
 
+  /** Subscribes at the servers that now hold the partitions. */
   serversChanged(): void {
     for (const subscription of this.#subscriptions.values()) void this.#listen(subscription)
   }

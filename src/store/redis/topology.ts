@@ -1,5 +1,5 @@
-import { type Host, type Password, type RedisAddress } from './address.ts'
-import { type Connection, connect, createPeer, type Peer, SILENCE_MS } from './connection.ts'
+import type { Host, Password, RedisAddress } from './address.ts'
+import { type Connection, connect, Peer, SILENCE_MS } from './connection.ts'
 import { createSentinels, type Sentinels } from './sentinels.ts'
 import { parseSlots, type Slots, slotOf } from './slots.ts'
 import type { Wanted } from './settings.ts'
@@ -54,13 +54,7 @@ class Peers {
     let peer = this.#peers.get(name)
     if (peer === undefined) {
       const { address, wanted } = this.#options
-      peer = createPeer({
-        ...credentialsOf(address),
-        host,
-        tls: address.tls,
-        wanted,
-        onChange: this.#onChange,
-      })
+      peer = new Peer({ ...address, host, wanted, onChange: this.#onChange })
       this.#peers.set(name, peer)
     }
     return peer
@@ -87,8 +81,7 @@ class FixedTopology implements Topology {
   readonly tried: Promise<void>
 
   constructor(options: TopologyOptions, host: Host) {
-    const { address, wanted, onChange } = options
-    this.#peer = createPeer({ ...credentialsOf(address), host, tls: address.tls, wanted, onChange })
+    this.#peer = new Peers(options, options.onChange).at(host)
     this.tried = this.#peer.tried
   }
 
@@ -248,7 +241,7 @@ class ClusterTopology implements Topology {
     const { address } = this.#options
     return address.hosts.map(async (host) => {
       try {
-        const seed = await connect({ ...credentialsOf(address), host, tls: address.tls }, () => undefined)
+        const seed = await connect({ ...address, host }, () => undefined)
         const view = await viewFrom(seed, host)
         seed.destroy()
         return view
@@ -298,18 +291,6 @@ async function viewFrom(connection: Connection, host: Host): Promise<View | unde
     return slots && { slots, epoch, healthy: String(info).includes('cluster_state:ok') }
   } catch {
     return undefined
-  }
-}
-
-function credentialsOf({ username, password, database }: RedisAddress): {
-  username?: string
-  password?: Password
-  database?: number
-} {
-  return {
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
-    ...(database === undefined ? {} : { database }),
   }
 }
 

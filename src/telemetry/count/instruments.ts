@@ -1,8 +1,14 @@
 import { Counter, Gauge, Histogram, type Metric } from 'prom-client'
-import type { OpenSet } from '../../metrics/labels.ts'
-import { closedCombinations, createSeries, type Series, type SeriesHooks, type Labels } from './series.ts'
+import { isOpen, type LabelSet, type OpenSet, OTHER } from '../../metrics/labels.ts'
 import type { MetricSpec } from '../../metrics/metric-spec.ts'
-import { type LabelsOf, type MetricName, type MetricOf, METRICS } from '../../metrics/table.ts'
+import {
+  closedSeries,
+  type LabelsOf,
+  type MetricName,
+  type MetricOf,
+  METRICS,
+  mostSeries,
+} from '../../metrics/table.ts'
 
 /** The trace or the thread of one of the counted calls. */
 export type Exemplar = Readonly<Record<string, string>>
@@ -88,12 +94,6 @@ function createInstrument(spec: MetricSpec, admission: Admission): Instrument {
 
 type Admission = Pick<SeriesHooks<unknown>, 'knowsTool' | 'onFold'>
 
-const CREATE: Readonly<Record<MetricSpec['kind'], (spec: MetricSpec, admission: Admission) => Instrument>> = {
-  counter: createCounter,
-  gauge: createGauge,
-  histogram: createHistogram,
-}
-
 const configOf = ({ name, help, labels }: MetricSpec) => ({
   name,
   help,
@@ -108,79 +108,73 @@ interface Pending {
   value: number
 }
 
+interface Scraped<M> {
+  readonly create: (config: ReturnType<typeof configOf> & { collect(): void }) => M
+  /** Keeps a value until the next scrape. */
+  readonly keep: (place: Pending, value: number) => void
+  /** Takes the value of a series to prom-client. */
+  readonly take: (metric: M, place: Pending) => void
+}
+
 /**
- * Creates the series of a metric that gets its values only at a scrape. For each value, prom-client would join the
- * labels of the series to a key.
+ * Creates a metric that gets its values only at a scrape. For each value, prom-client would join the labels of the
+ * series to a key.
  */
-function createPending(
-  spec: MetricSpec,
-  admission: Admission,
-  { metric, changed, take }: Taking,
-): Series<Pending> {
-  return createSeries<Pending>(spec, {
-    ...admission,
-    onStart: (labels) => {
-      const place = { labels, value: 0 }
-      take(place)
-      return place
-    },
-    onEnd: (place) => {
-      changed.delete(place)
-      metric.remove(place.labels)
-    },
-  })
-}
+const createScraped =
+  <M extends Counter | Gauge>({ create, keep, take }: Scraped<M>) =>
+  (spec: MetricSpec, admission: Admission): Instrument => {
+    const changed = new Set<Pending>()
+    const metric = create({
+      ...configOf(spec),
+      collect() {
+        for (const place of changed) take(metric, place)
+        changed.clear()
+      },
+    })
+    const series = createSeries<Pending>(spec, {
+      ...admission,
+      onStart(labels) {
+        const place = { labels, value: 0 }
+        take(metric, place)
+        return place
+      },
+      onEnd(place) {
+        changed.delete(place)
+        metric.remove(place.labels)
+      },
+    })
+    return {
+      metric,
+      series,
+      add(labels, value, exemplar) {
+        const place = admitted(series, labels, value)
+        if (place === undefined) return
+        if (exemplar !== undefined && spec.exemplar !== undefined && metric instanceof Counter)
+          return metric.inc(countedOf(place.labels, value, exemplar))
+        keep(place, value)
+        changed.add(place)
+      },
+    }
+  }
 
-interface Taking {
-  readonly metric: Counter | Gauge
-  readonly changed: Set<Pending>
-  readonly take: (place: Pending) => void
-}
-
-/** Takes all changed values to prom-client, when it collects the metric. */
-const collector = (changed: Set<Pending>, take: (one: Pending) => void) => (): void => {
-  for (const place of changed) take(place)
-  changed.clear()
-}
-
-function createCounter(spec: MetricSpec, admission: Admission): Instrument {
-  const changed = new Set<Pending>()
-  const take = (place: Pending): void => {
+const createCounter = createScraped({
+  create: (config) => new Counter(config),
+  keep(place, value) {
+    place.value += Math.max(0, value)
+  },
+  take(metric, place) {
     metric.inc(countedOf(place.labels, place.value))
     place.value = 0
-  }
-  const metric = new Counter({ ...configOf(spec), collect: collector(changed, take) })
-  const series = createPending(spec, admission, { metric, changed, take })
-  return {
-    metric,
-    series,
-    add(labels, value, exemplar) {
-      const place = admitted(series, labels, value)
-      if (place === undefined) return
-      if (exemplar !== undefined && spec.exemplar !== undefined)
-        return metric.inc(countedOf(place.labels, value, exemplar))
-      place.value += Math.max(0, value)
-      changed.add(place)
-    },
-  }
-}
+  },
+})
 
-function createGauge(spec: MetricSpec, admission: Admission): Instrument {
-  const changed = new Set<Pending>()
-  const take = ({ labels, value }: Pending): void => metric.set(labels, value)
-  const metric = new Gauge({ ...configOf(spec), collect: collector(changed, take) })
-  const series = createPending(spec, admission, { metric, changed, take })
-  return {
-    metric,
-    series,
-    add(labels, value) {
-      const place = admitted(series, labels, value)
-      if (place === undefined) return
-      place.value = value
-      changed.add(place)
-    },
-  }
-}
+const createGauge = createScraped({
+  create: (config) => new Gauge(config),
+  keep(place, value) {
+    place.value = value
+  },
+  take: (metric, { labels, value }) => metric.set(labels, value),
+})
 
 function createHistogram(spec: MetricSpec, admission: Admission): Instrument {
   const metric = new Histogram({ ...configOf(spec), buckets: [...(spec.buckets ?? [])] })
@@ -200,6 +194,12 @@ function createHistogram(spec: MetricSpec, admission: Admission): Instrument {
       if (place !== undefined) metric.observe(countedOf(place, value, spec.exemplar && exemplar))
     },
   }
+}
+
+const CREATE: Readonly<Record<MetricSpec['kind'], (spec: MetricSpec, admission: Admission) => Instrument>> = {
+  counter: createCounter,
+  gauge: createGauge,
+  histogram: createHistogram,
 }
 
 /** The place of a number. prom-client throws for other values, and a count must not fail a verb. */
@@ -224,4 +224,166 @@ function countedOf(labels: Labels, given: number, exemplarLabels?: Exemplar): Co
 /** Returns the trace of a W3C traceparent (version 00) as an exemplar. */
 export function traceOf(traceparent: string | undefined): Exemplar | undefined {
   return traceparent === undefined ? undefined : { trace_id: traceparent.slice(3, 35) }
+}
+
+/**
+ * The series of one metric, at most as many as the table allows. This module must admit every label set before it is
+ * counted. Each series has a place, where its instrument keeps what it has counted.
+ */
+interface Series<Place> {
+  /** Returns the place to count in; undefined when the table has no room. */
+  admit(labels: Labels): Place | undefined
+  /** Creates all of these series with the value 0, or none when there is no room for all. */
+  expect(wanted: readonly Labels[]): void
+  /** Drops the series whose open label of this origin contains a name that is no longer known. */
+  forget(from: OpenSet['from'], isKnown: (name: string) => boolean): void
+  clear(): void
+}
+
+interface SeriesHooks<Place> {
+  /** Called for a tool without a series. An unknown tool counts under `_other`, but not as folded. */
+  readonly knowsTool: (name: string) => boolean
+  /** Called when there is no room. The observation counts under `_other`, or is lost. */
+  readonly onFold: () => void
+  readonly onStart: (labels: Labels) => Place
+  readonly onEnd: (place: Place, labels: Labels) => void
+}
+
+interface Started<Place> {
+  readonly labels: Labels
+  readonly place: Place
+}
+
+function createSeries<Place>(spec: MetricSpec, hooks: SeriesHooks<Place>): Series<Place> {
+  const { knowsTool, onFold, onStart, onEnd } = hooks
+  const sets = Object.entries<LabelSet>(spec.labels)
+  const names = sets.map(([name]) => name)
+  const open = sets.filter(([, set]) => isOpen(set)).map(([name]) => name)
+  // the series under `_other` always have room
+  const room = open.length === 0 ? Infinity : mostSeries(spec) - closedSeries(spec)
+  const isOrdinary = (labels: Labels): boolean => open.some((name) => labels[name] !== OTHER)
+  const all = new Set<Started<Place>>()
+  const tree = createTree<Place>(names)
+  const known = (labels: Labels): Place | undefined => tree.get(labels)
+  let ordinary = 0
+
+  const start = (labels: Labels): Place => {
+    const kept = Object.freeze(Object.fromEntries(names.map((name) => [name, labels[name] ?? OTHER])))
+    const started = { labels: kept, place: onStart(kept) }
+    tree.add(kept, started.place)
+    all.add(started)
+    if (isOrdinary(kept)) ordinary += 1
+    return started.place
+  }
+  const end = (started: Started<Place>): void => {
+    tree.drop(started.labels)
+    all.delete(started)
+    if (isOrdinary(started.labels)) ordinary -= 1
+    onEnd(started.place, started.labels)
+  }
+  const startOrFold = (labels: Labels): Place | undefined => {
+    const fitting = fitted(sets, withKnownTools(sets, knowsTool, labels))
+    if (fitting === undefined) {
+      onFold()
+      return undefined
+    }
+    const found = known(fitting)
+    if (found !== undefined) return found
+    if (!isOrdinary(fitting) || ordinary < room) return start(fitting)
+    onFold()
+    const folded = { ...fitting, ...Object.fromEntries(open.map((name) => [name, OTHER])) }
+    return known(folded) ?? start(folded)
+  }
+
+  return {
+    admit: (labels) => known(labels) ?? startOrFold(labels),
+    expect: (wanted) => {
+      const fresh = wanted.filter((labels) => known(labels) === undefined && fitted(sets, labels))
+      if (ordinary + fresh.filter(isOrdinary).length <= room) fresh.forEach((labels) => start(labels))
+    },
+    forget: (from, isKnown) => {
+      const named = sets.filter(([, set]) => isOpen(set) && set.from === from).map(([name]) => name)
+      const isGone = ({ labels }: Started<Place>): boolean =>
+        named.some((name) => labels[name] !== OTHER && !isKnown(labels[name] ?? ''))
+      if (named.length > 0) [...all].filter(isGone).forEach(end)
+    },
+    clear: () => [...all].forEach(end),
+  }
+}
+
+function withKnownTools(
+  sets: readonly (readonly [string, LabelSet])[],
+  knowsTool: (name: string) => boolean,
+  labels: Labels,
+): Labels {
+  const isStrange = ([name, set]: readonly [string, LabelSet]): boolean =>
+    isOpen(set) && set.from === 'tools' && !knowsTool(labels[name] ?? OTHER)
+  const strange = sets.filter(isStrange).map(([name]) => [name, OTHER])
+  return strange.length === 0 ? labels : { ...labels, ...Object.fromEntries(strange) }
+}
+
+/** Returns the labels with `_other` for values outside a closed set; undefined when the set has no `_other`. */
+function fitted(sets: readonly (readonly [string, LabelSet])[], labels: Labels): Labels | undefined {
+  const values = sets.map(([name, set]): [string, string | undefined] => {
+    const value = labels[name] ?? OTHER
+    if (isOpen(set) || set.includes(value)) return [name, value]
+    return [name, set.includes(OTHER) ? OTHER : undefined]
+  })
+  return values.some(([, value]) => value === undefined) ? undefined : (Object.fromEntries(values) as Labels)
+}
+
+/** Returns every combination of the values of closed sets; an empty list for a metric with an open set. */
+function closedCombinations({ labels }: MetricSpec): Labels[] {
+  return Object.entries<LabelSet>(labels).reduce<Labels[]>(
+    (all, [name, set]) =>
+      isOpen(set) ? [] : all.flatMap((one) => set.map((value) => ({ ...one, [name]: value }))),
+    [{}],
+  )
+}
+
+type Labels = Readonly<Record<string, string>>
+
+interface Level<Place> {
+  readonly next: Map<string | undefined, Level<Place>>
+  place: Place | undefined
+}
+
+/**
+ * The places of series by their labels, in one level for each label. Every count looks up a place, and a joined key
+ * would be a new string that V8 must hash.
+ */
+export function createTree<Place>(names: readonly string[]) {
+  const top: Level<Place> = { next: new Map(), place: undefined }
+  return {
+    get(labels: Labels): Place | undefined {
+      let level: Level<Place> | undefined = top
+      for (const name of names) {
+        level = level.next.get(labels[name])
+        if (level === undefined) return undefined
+      }
+      return level.place
+    },
+    add(labels: Labels, place: Place): void {
+      let level = top
+      for (const name of names) {
+        const next: Level<Place> = level.next.get(labels[name]) ?? { next: new Map(), place: undefined }
+        level.next.set(labels[name], next)
+        level = next
+      }
+      level.place = place
+    },
+    /** Drops a place, with the levels that are then empty. */
+    drop: (labels: Labels): void => drop(top, names, labels),
+  }
+}
+
+function drop(level: Level<unknown>, [name, ...rest]: readonly string[], labels: Labels): void {
+  if (name === undefined) {
+    level.place = undefined
+    return
+  }
+  const next = level.next.get(labels[name])
+  if (next === undefined) return
+  drop(next, rest, labels)
+  if (next.place === undefined && next.next.size === 0) level.next.delete(labels[name])
 }

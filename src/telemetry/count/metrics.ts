@@ -76,7 +76,10 @@ export function createMetrics(sources: MetricSources): Metrics {
   instruments.set('build', { version: sources.version }, 1)
   return {
     shadowCounts: evidence.shadowCounts,
-    observe: (observation) => observe(instruments, observation, evidence),
+    observe: (observation) =>
+      observation.kind === 'evidence'
+        ? evidence.count(observation.record)
+        : observe(instruments, observation),
     observeHttp: (request) => countRequest(instruments, request),
     observeAborted: () => instruments.count('httpAborted', {}),
     observeShedConnection: (how) => instruments.count('connectionsShed', { how }),
@@ -101,43 +104,29 @@ export function createMetrics(sources: MetricSources): Metrics {
 const timeOf = (record: EvidenceRecord | undefined): number =>
   record === undefined ? 0 : Date.parse(record.at) / 1000
 
-function observe(instruments: Instruments, observation: Observation, evidence: EvidenceCounter): void {
-  switch (observation.kind) {
-    case 'evidence':
-      evidence.count(observation.record)
-      return
-    case 'evaluated': {
-      const { verdict: decision, seconds, fault, traceparent } = observation
-      instruments.observe('evaluationSeconds', { decision }, seconds, traceOf(traceparent))
-      if (fault !== undefined) instruments.count('evaluationFaults', { fault })
-      return
-    }
-    case 'commit':
-      countCommit(instruments, observation)
-      return
-    case 'validated':
-      instruments.count('tokenValidations', { result: observation.result })
-      return
-    case 'revision':
-      instruments.count('revisions', { result: observation.result })
-      return
-    case 'over_budget':
-      instruments.count('overBudget', { budget: observation.budget })
-      return
-    case 'replayed':
-      instruments.count('replays', { decision: observation.decision })
-      return
-    case 'unbound':
-      instruments.count('filesUnbound', { tool: observation.tool })
-      return
-    case 'voted': {
-      const { decision, lookedMs, thread_id } = observation
-      instruments.observe('attention', { decision }, lookedMs / 1000, { thread_id })
-      return
-    }
-    case 'sign_in_failed':
-      instruments.count('signIns', { via: observation.via, result: observation.problem })
-  }
+type Observed = Exclude<Observation, { kind: 'evidence' }>
+
+const OBSERVE: {
+  readonly [K in Observed['kind']]: (to: Instruments, one: Extract<Observed, { kind: K }>) => void
+} = {
+  evaluated(to, { verdict: decision, seconds, fault, traceparent }) {
+    to.observe('evaluationSeconds', { decision }, seconds, traceOf(traceparent))
+    if (fault !== undefined) to.count('evaluationFaults', { fault })
+  },
+  commit: countCommit,
+  validated: (to, { result }) => to.count('tokenValidations', { result }),
+  revision: (to, { result }) => to.count('revisions', { result }),
+  over_budget: (to, { budget }) => to.count('overBudget', { budget }),
+  replayed: (to, { decision }) => to.count('replays', { decision }),
+  unbound: (to, { tool }) => to.count('filesUnbound', { tool }),
+  voted: (to, { decision, lookedMs, thread_id }) =>
+    to.observe('attention', { decision }, lookedMs / 1000, { thread_id }),
+  sign_in_failed: (to, { via, problem: result }) => to.count('signIns', { via, result }),
+}
+
+function observe(instruments: Instruments, observation: Observed): void {
+  const count = OBSERVE[observation.kind] as (to: Instruments, one: Observed) => void
+  count(instruments, observation)
 }
 
 function countRequest(instruments: Instruments, request: HttpRequest): void {

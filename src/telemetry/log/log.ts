@@ -75,18 +75,20 @@ function sayDropped(log: Pick<Logger, 'warn'>, output: EventEmitter): void {
   })
 }
 
-/** The log for `logEvidence`, whose lines have no secret. Redaction would copy each member of them. */
-export const unredacted = (log: Logger): Logger => log.child({}, { redact: [] })
+type Logged = { readonly record: EvidenceRecord; readonly origin?: Origin | undefined }
 
 /**
  * Logs one line per record. Automatic decisions are logged at `debug`, because there are many. Never logs values that
- * rules read.
+ * rules read: the lines have no secret, and redaction would copy each member of them.
  */
-export function logEvidence(log: Logger, record: EvidenceRecord, origin?: Origin): void {
-  const level = record.type.startsWith('decision.') ? 'debug' : 'info'
-  if (!log.isLevelEnabled(level)) return
-  const { type, tenant, actor, task_id, thread_id, revision, tool } = record
-  const of = { request: origin?.request, trace_id: origin?.span.traceId }
-  const who = { tenant, actor: `${actor.kind}:${actor.id}` }
-  log[level]({ event: type, ...of, ...who, task_id, thread_id, revision, tool })
+export function evidenceLog(log: Logger): (logged: Logged) => void {
+  const lines = log.child({}, { redact: [] })
+  return ({ record, origin }) => {
+    const level = record.type.startsWith('decision.') ? 'debug' : 'info'
+    if (!lines.isLevelEnabled(level)) return
+    const { type, tenant, actor, task_id, thread_id, revision, tool } = record
+    const of = { request: origin?.request, trace_id: origin?.span?.traceId }
+    const who = { tenant, actor: `${actor.kind}:${actor.id}` }
+    lines[level]({ event: type, ...of, ...who, task_id, thread_id, revision, tool })
+  }
 }

@@ -14,6 +14,7 @@ import type { EvidenceRecord } from '../../gateway/core/event-record.ts'
 import {
   carried,
   type Facts,
+  type Origin,
   type Span,
   type TraceContext,
   traceIdOf,
@@ -135,11 +136,17 @@ function spanContextOf(context: TraceContext | undefined): SpanContext | undefin
 }
 
 /** Adds names and ids of a record to the span of its work. Payloads and values that rules read are never added. */
-export function noteEvidence(span: Span, record: EvidenceRecord): void {
+export function noteEvidence({
+  record,
+  origin,
+}: {
+  record: EvidenceRecord
+  origin?: Origin | undefined
+}): void {
   const { tenant, actor, task_id, thread_id, revision, tool } = record
   const { type, details } = record
   const reason = type === 'token.refused' ? details.reason : undefined
-  span.note({
+  origin?.span?.note({
     event: type,
     tenant,
     actor: `${actor.kind}:${actor.id}`,

@@ -3,6 +3,7 @@ import { constants, existsSync } from 'node:fs'
 import { link, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { makeDirectory } from '../../system/make-directory.ts'
+import { sync } from '../../system/sync.ts'
 import { MOST_BUNDLE_BYTES } from '../bundle.ts'
 import { isPacked, type Place, PlaceUnavailable, type StoredFile } from '../place.ts'
 
@@ -215,15 +216,6 @@ async function writeSynced(path: string, stored: Uint8Array): Promise<void> {
     await file.sync()
   } finally {
     await file.close()
-  }
-}
-
-async function sync(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }
 

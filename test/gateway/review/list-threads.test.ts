@@ -64,6 +64,10 @@ it('waiting threads are in order of risk, then of the time left, and those of ot
   const { thread: brief } = await held(bot, { tool_name: 'brief', payload: {} })
   expect(await queueOf(ann)).toEqual([critical, high, laterHigh, brief, low])
   expect(await queueOf(ann, { risk: 'high' })).toEqual([high, laterHigh])
+  const byAge = [low, high, laterHigh, critical, brief]
+  expect(await queueOf(ann, { sort: 'oldest' })).toEqual(byAge)
+  expect(await queueOf(ann, { sort: 'newest' })).toEqual(byAge.toReversed())
+  expect(await queueOf(ann, { sort: 'oldest', risk: 'high' })).toEqual([high, laterHigh])
   await ann.vote(critical, { decision: 'approve', revision: 1 })
   expect(await queueOf(ann)).toEqual([high, laterHigh, brief, low, critical])
   expect(await queueOf(ann, { mine: 'true' })).toEqual([high, laterHigh, brief, low])

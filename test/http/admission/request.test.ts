@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { composeCredential, type CredentialKind } from '../../../src/domain/credential.ts'
 import type { Deps } from '../../../src/gateway/core/deps.ts'
-import { senderOf } from '../../../src/http/admission/request.ts'
+import { sendersOf } from '../../../src/http/admission/request.ts'
 
 const key = (kind: CredentialKind, tenant: string, fill = 1): string =>
   composeCredential(kind, new Uint8Array(32).fill(fill), tenant)
@@ -19,7 +19,7 @@ const adminKeys = {
 }
 
 const of = (headers: IncomingMessage['headers'], url = '/api/agent/decisions') =>
-  senderOf({ headers, url } as IncomingMessage, { gateway, adminKeys })
+  sendersOf({ gateway, adminKeys })({ headers, url } as IncomingMessage)
 const bearer = (text: string) => ({ authorization: `Bearer ${text}` })
 
 describe('the sender that a request counts for before its credential is checked', () => {

@@ -39,7 +39,7 @@ async function open({ reads = true } = {}): Promise<{ server: Server; say: () =>
     request.resume()
     request.on('end', () => response.end('served'))
   }, timeouts as never)
-  server.on('clientError', (error, socket) => malformed.answer(error, socket as Socket))
+  server.on('clientError', (error, socket) => malformed(error, socket as Socket))
   servers.push(server)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return { server, say: () => new Client((server.address() as AddressInfo).port) }

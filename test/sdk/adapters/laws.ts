@@ -157,7 +157,7 @@ export function adapterLaws(framework: string, { start, settle, force }: Driver)
     law('held', async () => {
       const { saved, thread } = await held({ tool: 'hold', input: { n: 1 }, id: 'h1' })
       expect(await settle(elsewhere(), saved)).toBeUndefined()
-      // an outage is no wait: it reaches whoever woke the program, or the model, and nothing runs
+      // an outage is no wait: it reaches the caller or the model, and nothing runs
       const away = createGate({ url: 'http://127.0.0.1:1', key: 'csk_none', fetch: REFUSES })
       const told = await settle(agent({ gate: away, options: {} }), saved).then((turn) => turn?.read, String)
       expect(String(told)).toMatch(/Not executed/)

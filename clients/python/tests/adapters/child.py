@@ -1,4 +1,4 @@
-"""Starts a script in its own process, and waits for the parent to kill it: `child.py NAME < ORDERS`."""
+"""Starts scripts in its own process, one a line, and waits for the parent to kill it: `child.py NAME < ORDERS`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from rows import function_of
 
 
 def main() -> None:
-    orders = json.loads(sys.stdin.readline())
-    script = [[Call(**call) for call in turn] for turn in orders["script"]]
-    where = Where(**orders["where"])
-    own = None if orders["row"] is None else [function_of(orders["row"], where)]
-    turn = driver_named(sys.argv[1])(where, own).start(script)
-    print(json.dumps(dataclasses.asdict(turn)), flush=True)
+    for line in sys.stdin:
+        orders = json.loads(line)
+        script = [[Call(**call) for call in turn] for turn in orders["script"]]
+        where = Where(**orders["where"])
+        own = None if orders["row"] is None else [function_of(orders["row"], where)]
+        turn = driver_named(sys.argv[1])(where, own).start(script)
+        print(json.dumps(dataclasses.asdict(turn)), flush=True)
     time.sleep(600)
 
 

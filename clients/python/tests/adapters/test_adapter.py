@@ -19,6 +19,7 @@ from rows import ROWS, function_of
 
 from countersign_sdk import NotExecuted
 from countersign_sdk.testing import Gateway, Reviewer, bundle
+from countersign_sdk.testing.reviewer import Vote
 
 pytestmark = pytest.mark.skipif(NAME == "", reason="COUNTERSIGN_ADAPTER names no adapter")
 
@@ -239,55 +240,71 @@ def test_cancelled(world: World) -> None:
     assert len(held_now) == 1
 
 
-def started_and_killed(world: World, script: Script, row: str | None = None) -> Turn:
-    """Starts the script in another process, and kills that process when it has saved the held call.
+@dataclasses.dataclass
+class Killed:
+    """A held call whose process was killed when it had saved the call, and the vote after that."""
 
-    row: the row whose function is the tool, instead of the four tools.
-    """
-    orders = {
-        "row": row,
-        "script": [[dataclasses.asdict(call) for call in turn] for turn in script],
-        "where": dataclasses.asdict(world.where),
-    }
+    where: Where
+    script: Script
+    turn: Turn
+    vote: Vote
+    reviewer: Reviewer
+
+    def continued(self, driver: Driver) -> None:
+        """Continues the call. The text is all that this process has from the other process."""
+        assert self.turn.saved is not None
+        assert driver.resume(self.script, self.turn.saved).ended
+
+
+_killed: dict[str, Killed] = {}
+
+
+@pytest.fixture
+def killed(world: World) -> dict[str, Killed]:
+    """The calls of both cases, in one process that the first of them kills: to load a framework takes seconds."""
+    if _killed:
+        return _killed
+    rows: dict[str, str | None] = {"killed": None, "killed_model": "model"}
+    scripts = {"killed": [[held()]], "killed_model": [[Call("row_model", ROWS["model"].given)]]}
     path = Path(__file__).with_name("child.py")
     process = subprocess.Popen([sys.executable, str(path), NAME], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None
     assert process.stdout is not None
-    with process.stdin as stdin:
-        stdin.write(json.dumps(orders).encode() + b"\n")
-    with process.stdout as stdout:
-        turn = json.loads(stdout.readline())
-    process.kill()
+    begun: dict[str, tuple[Where, Turn]] = {}
+    with process.stdin as stdin, process.stdout as stdout:
+        for case in rows.keys() - world.driver.not_applicable:
+            directory = Path(world.where.directory) / case
+            directory.mkdir()
+            where = dataclasses.replace(world.where, directory=str(directory), task_id=f"{world.where.task_id}-{case}")
+            script = [[dataclasses.asdict(call) for call in turn] for turn in scripts[case]]
+            orders = {"row": rows[case], "script": script, "where": dataclasses.asdict(where)}
+            stdin.write(json.dumps(orders).encode() + b"\n")
+            stdin.flush()
+            begun[case] = (where, Turn(**json.loads(stdout.readline())))
+            assert (begun[case][1].ended, where.ran()) == (False, [])
+        process.kill()
     assert process.wait() == -signal.SIGKILL
-    return Turn(**turn)
+    for case, (where, turn) in begun.items():
+        vote = world.reviewer.approve(f"{PREFIX}{scripts[case][0][0].tool}")
+        vote.wait()
+        _killed[case] = Killed(where, scripts[case], turn, vote, world.reviewer)
+    return _killed
 
 
-def test_killed(world: World) -> None:
-    script = [[held()]]
-    turn = started_and_killed(world, script)
-    assert (turn.ended, world.where.ran()) == (False, [])
-    assert turn.saved is not None
-    world.reviewer.approve("demo.held").wait()
-    # the text is all that this process has from the other process
-    assert world.driver.resume(script, turn.saved).ended
-    assert len(world.where.ran()) == 1
-    world.reviewer.assert_held("demo.held", 1)
+def test_killed(world: World, killed: dict[str, Killed]) -> None:
+    one = killed["killed"]
+    one.continued(type(world.driver)(one.where))
+    assert len(one.where.ran()) == 1
+    one.reviewer.assert_held("demo.held", 1)
 
 
-def test_killed_model(world: World) -> None:
-    row = ROWS["model"]
-    script = [[Call("row_model", row.given)]]
-    turn = started_and_killed(world, script, "model")
-    assert (turn.ended, world.where.ran()) == (False, [])
-    assert turn.saved is not None
-    vote = world.reviewer.approve("demo.row_model")
-    vote.wait()
-    assert vote.payload == row.payload
-    continued = type(world.driver)(world.where, [function_of("model", world.where)])
-    assert continued.resume(script, turn.saved).ended
+def test_killed_model(world: World, killed: dict[str, Killed]) -> None:
+    row, one = ROWS["model"], killed["killed_model"]
+    assert one.vote.payload == row.payload
+    one.continued(type(world.driver)(one.where, [function_of("model", one.where)]))
     # the function gets what reviewers saw, with its own types
-    assert world.where.ran() == [{"tool": "model", "got": row.got}]
-    world.reviewer.assert_held("demo.row_model", 1)
+    assert one.where.ran() == [{"tool": "model", "got": row.got}]
+    one.reviewer.assert_held("demo.row_model", 1)
 
 
 def test_substituted(world: World) -> None:

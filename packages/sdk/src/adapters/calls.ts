@@ -193,7 +193,7 @@ function relaying(execute: Execute, run: (execute: Execute) => Promise<Outcome>)
 /**
  * Whether reviewers have to decide the call of this handle.
  *
- * @throws NotExecuted for an outage, which decides nothing: whoever woke the program has to do so again
+ * @throws NotExecuted for an outage, which decides nothing: the caller has to wake the program again
  * @internal
  */
 export const waits = (gate: Gate, handle: Handle): Promise<boolean> =>

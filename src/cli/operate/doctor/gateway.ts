@@ -83,7 +83,7 @@ async function askAsAdmin(config: Config, url: string): Promise<Omit<RunningGate
       ],
     }
   try {
-    const api = createApi(url, config.adminKey)
+    const api = createApi({ url, key: config.adminKey })
     const { in_force, revision } = await api.show_policies()
     const { instances } = await api.list_instances()
     // without a report, the settings of this command count

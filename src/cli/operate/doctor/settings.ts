@@ -54,96 +54,78 @@ export function lookAtConfig({
   return [ok('config', `settings: ${set}; \`countersign config\` prints them`), ...ignored, ...without]
 }
 
-/** Finds valid settings that conflict with each other, or with production. */
-export function lookAtCombinations(config: Config): Finding[] {
-  return [...lookAtAddress(config), ...lookAtStoreSettings(config), ...lookAtDevelopment(config)]
-}
+const isFar = (host: string): boolean => !isLoopback(host)
+const isOpenHttp = (url = ''): boolean => url.startsWith('http:') && isFar(new URL(url).hostname)
+const isRedis = ({ store }: Config): boolean => store.kind !== 'embedded'
+const redisIsOpen = ({ store }: Config): boolean =>
+  store.kind !== 'embedded' && !store.address.tls && store.address.hosts.some(({ host }) => isFar(host))
 
-function lookAtAddress({ host, publicUrl, metricsHost }: Config): Finding[] {
-  const findings: Finding[] = []
-  const open = !isLoopback(host)
-  if (publicUrl === undefined && open)
-    findings.push(
-      warning(
-        'address',
-        `it listens on ${host} and public_url is not set: people can sign in from this machine only`,
-        'set COUNTERSIGN_PUBLIC_URL to the https address that people type',
-      ),
-    )
-  if (publicUrl?.startsWith('http:') === true && !isLoopback(new URL(publicUrl).hostname))
-    findings.push(
-      error(
-        'address',
-        'public_url is not https: browsers keep no session, and keys are sent unencrypted',
-        'add a proxy with TLS, and set the https address',
-      ),
-    )
-  if (open)
-    findings.push(
-      warning(
-        'address',
-        `it listens on ${host} without TLS of its own`,
-        'let only a proxy with TLS reach it',
-      ),
-    )
-  if (!isLoopback(metricsHost))
-    findings.push(
-      warning(
-        'address',
-        `metrics are readable on ${metricsHost}: they name tools and rules`,
-        'let only Prometheus reach that port',
-      ),
-    )
-  return findings
-}
+/** Valid settings that conflict with each other, or with production. */
+const COMBINATIONS: readonly ((config: Config) => Finding | false)[] = [
+  ({ host, publicUrl }) =>
+    publicUrl === undefined &&
+    isFar(host) &&
+    warning(
+      'address',
+      `it listens on ${host} and public_url is not set: people can sign in from this machine only`,
+      'set COUNTERSIGN_PUBLIC_URL to the https address that people type',
+    ),
+  ({ publicUrl }) =>
+    isOpenHttp(publicUrl) &&
+    error(
+      'address',
+      'public_url is not https: browsers keep no session, and keys are sent unencrypted',
+      'add a proxy with TLS, and set the https address',
+    ),
+  ({ host }) =>
+    isFar(host) &&
+    warning('address', `it listens on ${host} without TLS of its own`, 'let only a proxy with TLS reach it'),
+  ({ metricsHost }) =>
+    isFar(metricsHost) &&
+    warning(
+      'address',
+      `metrics are readable on ${metricsHost}: they name tools and rules`,
+      'let only Prometheus reach that port',
+    ),
+  (config) =>
+    redisIsOpen(config) && warning('store', 'Redis is on another machine and not encrypted', 'use rediss://'),
+  (config) =>
+    isRedis(config) &&
+    config.durability === 'async' &&
+    warning(
+      'store',
+      'durability=async: a power cut may lose the last seconds, of evidence and redemptions',
+      'set appendfsync always, or let replicas confirm',
+    ),
+  (config) =>
+    isRedis(config) &&
+    config.storeAccept !== undefined &&
+    warning(
+      'store',
+      `store_accept=${config.storeAccept.join(',')}`,
+      'fix the settings of Redis, and remove it',
+    ),
+  ({ webhooksAllow }) =>
+    webhooksAllow !== undefined &&
+    warning(
+      'webhooks',
+      `webhooks may go to ${webhooksAllow.map(({ text }) => text).join(', ')}, which is not public`,
+      'remove COUNTERSIGN_WEBHOOKS_ALLOW in production',
+    ),
+  ({ logLevel }) =>
+    ['trace', 'debug'].includes(logLevel) &&
+    warning('log', `log_level=${logLevel} logs every decision`, 'use info'),
+  ({ otlpEndpoint }) =>
+    isOpenHttp(otlpEndpoint) &&
+    warning(
+      'traces',
+      'spans go to another machine and are not encrypted',
+      'use an https address, or a collector on this machine',
+    ),
+]
 
-function lookAtStoreSettings(config: Config): Finding[] {
-  if (config.store.kind === 'embedded') return []
-  const { tls, hosts } = config.store.address
-  const findings: Finding[] = []
-  if (!tls && hosts.some(({ host }) => !isLoopback(host)))
-    findings.push(warning('store', 'Redis is on another machine and not encrypted', 'use rediss://'))
-  if (config.durability === 'async')
-    findings.push(
-      warning(
-        'store',
-        'durability=async: a power cut may lose the last seconds, of evidence and redemptions',
-        'set appendfsync always, or let replicas confirm',
-      ),
-    )
-  if (config.storeAccept !== undefined)
-    findings.push(
-      warning(
-        'store',
-        `store_accept=${config.storeAccept.join(',')}`,
-        'fix the settings of Redis, and remove it',
-      ),
-    )
-  return findings
-}
-
-function lookAtDevelopment({ webhooksAllow, logLevel, otlpEndpoint }: Config): Finding[] {
-  const findings: Finding[] = []
-  if (webhooksAllow !== undefined)
-    findings.push(
-      warning(
-        'webhooks',
-        `webhooks may go to ${webhooksAllow.map(({ text }) => text).join(', ')}, which is not public`,
-        'remove COUNTERSIGN_WEBHOOKS_ALLOW in production',
-      ),
-    )
-  if (['trace', 'debug'].includes(logLevel))
-    findings.push(warning('log', `log_level=${logLevel} logs every decision`, 'use info'))
-  if (otlpEndpoint?.startsWith('http:') === true && !isLoopback(new URL(otlpEndpoint).hostname))
-    findings.push(
-      warning(
-        'traces',
-        'spans go to another machine and are not encrypted',
-        'use an https address, or a collector on this machine',
-      ),
-    )
-  return findings
-}
+export const lookAtCombinations = (config: Config): Finding[] =>
+  COMBINATIONS.map((look) => look(config)).filter((finding) => finding !== false)
 
 /** Checks that no other program uses the ports of a gateway that does not run. */
 export async function lookAtPorts({ host, port, metricsHost, metricsPort }: Config): Promise<Finding[]> {

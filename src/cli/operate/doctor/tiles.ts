@@ -144,7 +144,7 @@ async function lookAtLog(
 ): Promise<Finding[] | typeof NOT_COMPARED> {
   const note = (await lastNote(places, tenant)) ?? ''
   if (url === undefined || config.adminKey === undefined) return NOT_COMPARED
-  const asked = createApi(url, config.adminKey).list_checkpoints({ query: { tenant, limit: '2' } })
+  const asked = createApi({ url, key: config.adminKey }).list_checkpoints({ query: { tenant, limit: '2' } })
   // a separate line reports a refused admin key
   const answer = await asked.catch(() => undefined)
   return answer === undefined ? NOT_COMPARED : judgeTiles(tenant, note, answer.checkpoints)
