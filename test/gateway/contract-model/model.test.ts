@@ -26,7 +26,7 @@ function membersOf(record: JsonObject): string {
   return `${JSON.stringify(record.type)}: ${names(record)}: ${names(record.details)}`
 }
 
-async function recordsOf({ app }: World): Promise<JsonObject[]> {
+async function writtenIn({ app }: World): Promise<JsonObject[]> {
   const events = await app.deps.store.events('acme', 0, 100_000)
   return events.map(({ body }) => JSON.parse(body) as JsonObject)
 }
@@ -48,7 +48,7 @@ describe('the gateway and a model of its contract', () => {
         }
         for (let i = 0; i < STEPS; i++) await game.step()
         for (const one of game.end()) seen.add(one)
-        for (const record of await recordsOf(world)) written.add(membersOf(record))
+        for (const record of await writtenIn(world)) written.add(membersOf(record))
       } finally {
         await world.close()
       }
