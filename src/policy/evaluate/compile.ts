@@ -89,6 +89,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     clock: tables.clock,
     programOf,
     limitsOf: (tool) => (tools.get(tool)?.ruleFiles ?? []).flatMap((file) => limitsIn(ir, file)),
+    explainDenied: async (call) => explainOutcome(head.revision, await whole.decide(call), {}),
     explainUnknown: (call) => explainOutcome(head.revision, refuseUnknownTool(call), {}),
     async explain(call) {
       const program = programOf(call.tool)

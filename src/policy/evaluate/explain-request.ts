@@ -1,7 +1,6 @@
 import { defined } from '../../contract/defined.ts'
 import type { ExplainRequest } from '../../contract/admin.ts'
 import type { JsonObject } from '../../contract/json.ts'
-import { explainOutcome } from './explain.ts'
 import type { CompiledSnapshot } from './compile.ts'
 import type { Explanation } from './explanation.ts'
 import { callUnder } from './limits.ts'
@@ -23,7 +22,7 @@ export async function explainRequest(
   const call = callOfRequest(request, now)
   if (call === undefined) throw refusal('`time` must be a date and time in RFC 3339 format')
   if (request.agent !== undefined && !snapshot.mayUse(snapshot.agentOf(call.tenant, call.agent), call.tool))
-    return explainOutcome(snapshot.revision, await snapshot.decide(call), {})
+    return snapshot.explainDenied(call)
   const misfits = snapshot.checkPayload(call.tool, call.payload)
   if (misfits.length > 0) {
     const places = misfits.map(({ pointer, message }) => `${pointer || 'payload'} ${message}`)

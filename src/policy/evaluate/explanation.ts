@@ -12,6 +12,8 @@ export interface ExplainingSnapshot extends Snapshot {
   limitsOf(tool: string): readonly LimitFacts[]
   /** Decides like `judge`, and shows the values read and the result of each rule. */
   explain(call: Call): Promise<Explanation>
+  /** Explains a call whose agent may not use the tool: no rule reads it. */
+  explainDenied(call: Call): Promise<Explanation>
   /** Explains the call as if its tool had no contract. */
   explainUnknown(call: Call): Explanation
 }

@@ -53,15 +53,18 @@ async function checked(
 }
 
 describe('a store that only a gateway has written', () => {
-  it.each(IS_LONG ? [1, 2, 3, 4, 5, 6] : [1, 4])('breaks no law and no rule after random history %i', async (seed) => {
-    const place = places.embedded()
-    const now = await played(place, (world) => playHistory(world, seed, 150))
-    const report = await checked(await place.archive(clockAt(now)))
-    expect(report.findings).toEqual([])
-    expect(report.counts.partitions).toBe(2)
-    expect(report.counts.events).toBeGreaterThan(40)
-    expect(report.counts.records).toBeGreaterThan(20)
-  })
+  it.each(IS_LONG ? [1, 2, 3, 4, 5, 6] : [1, 4])(
+    'breaks no law and no rule after random history %i',
+    async (seed) => {
+      const place = places.embedded()
+      const now = await played(place, (world) => playHistory(world, seed, 150))
+      const report = await checked(await place.archive(clockAt(now)))
+      expect(report.findings).toEqual([])
+      expect(report.counts.partitions).toBe(2)
+      expect(report.counts.events).toBeGreaterThan(40)
+      expect(report.counts.records).toBeGreaterThan(20)
+    },
+  )
 
   it('breaks no rule after disclosures expired, and then finds those without a reason (G18)', async () => {
     const place = places.embedded()

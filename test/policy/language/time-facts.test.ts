@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { prepareBundle } from '../../../src/policy/bundle/load.ts'
 import { diffBundles, type BundleDiff } from '../../../src/policy/diff/diff.ts'
-import { createClock, startOfDate } from '../../../src/policy/language/time.ts'
+import { createClock, endOfDate } from '../../../src/policy/language/time.ts'
 import { bundle, call, diagnose, ROUTING, rules, snapshotOf, type Files } from '../support.ts'
 
 /** The facts `time.date` and `time.day`. */
@@ -36,7 +36,7 @@ describe('the local date', () => {
       for (const year of [2011, 2026])
         for (let day = Date.UTC(year, 0, 1); day < Date.UTC(year + 1, 0, 1); day += 24 * HOUR_MS) {
           const text = new Date(day).toISOString().slice(0, 10)
-          const start = startOfDate(zone, day)
+          const start = endOfDate(zone, day - 24 * HOUR_MS)
           expect(clock(start - 1).date < text).toBe(true)
           expect(clock(start).date >= text).toBe(true)
           expect(clock(start).day).toBe(Number(clock(start).date.slice(8)))
