@@ -22,8 +22,8 @@ interface Unsigned {
 const MANY = 1_000
 
 /**
- * What the store has confirmed to this gateway. This is the only listener of commits. The watch for losses, the probe
- * of writes and the signer of checkpoints read it in their own rounds, and are called only in three rare cases.
+ * The records that the store has confirmed to this gateway. This is the only listener of commits. The watch for losses,
+ * the probe of writes and the signer of checkpoints read it in their own rounds. It calls them in three rare cases.
  */
 export class Confirmed {
   readonly written = new Map<string, Written>()

@@ -5,7 +5,10 @@ import type { ServerAnswer } from './server-message.ts'
 
 /** The proxy's own requests to the server. */
 export interface Questions {
-  /** Sends a request. Rejects when `deadline` aborts, and when the server answers with an error (the cause is its reason) or ends. */
+  /**
+   * Sends a request. Rejects when `deadline` aborts, when the server ends, and when it answers with an error, whose
+   * reason is the cause.
+   */
   ask(method: string, params: JsonObject, deadline: AbortSignal): Promise<JsonObject>
   /** Returns true for an answer to the proxy, even a late one. The client must not see such an answer. */
   answered(answer: ServerAnswer): boolean

@@ -4,7 +4,17 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SETTINGS } from '../../src/settings/settings.ts'
 import { WIDTH } from '../../src/tiles/layout.ts'
-import { type Agent, edited, held, HOUR, newTask, openWorld, until, type World } from '../gateway-fixture.ts'
+import {
+  type Agent,
+  edited,
+  held,
+  HOUR,
+  newTask,
+  openWorld,
+  submitMany,
+  until,
+  type World,
+} from '../gateway-fixture.ts'
 
 /** A gateway whose first records are only in tiles, while their place is away. */
 let world: World
@@ -26,7 +36,7 @@ afterEach(async () => {
 })
 
 async function fill(): Promise<void> {
-  for (let i = 0; i < WIDTH; i++) await agent.submit('t', { tool_name: 't', payload: {} })
+  await submitMany(agent, WIDTH, { tool_name: 't', payload: {} })
   world.clock.advance(25 * HOUR)
   await until(async () => (await world.app.deps.store.firstEvent('acme')) === WIDTH + 1)
 }

@@ -20,6 +20,7 @@ import {
   HOUR,
   openWorld,
   REVIEWED,
+  submitMany,
   until,
   type World,
 } from '../gateway-fixture.ts'
@@ -59,7 +60,7 @@ async function begin(kind: Place['kind'], more: { reportEveryMs?: number } = {})
   const agent = await world.agent()
   one = await approved(agent, await world.reviewer('ann'))
   await agent.submit(one.task, { tool_name: 'private', payload: {} })
-  for (let i = 0; i < WIDTH; i++) await agent.submit('t', { tool_name: 't', payload: {} })
+  await submitMany(agent, WIDTH, { tool_name: 't', payload: {} })
   before = await world.evidence()
   world.clock.advance(25 * HOUR)
   await until(async () => (await world.app.deps.store.firstEvent('acme')) === WIDTH + 1)

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { interpreters, ROOT } from '../clients/python-environment.ts'
+import { bareEnvironment, interpreters, ROOT } from '../clients/python-environment.ts'
 import { type StartedProcess, startProcess } from '../crash.ts'
 import { until } from '../until.ts'
 import { execFileSync } from '../sync-child.ts'
@@ -172,7 +172,7 @@ async function pythonWithClient(text: string): Promise<string | undefined> {
   expect(install).toBe('pip install ./node_modules/countersign/clients/python')
   if (python === undefined) return undefined
   const path = `${join(home, 'venv/bin')}:${process.env['PATH'] ?? ''}`
-  await promisify(execFile)(python.path, ['-m', 'venv', join(home, 'venv')])
+  await bareEnvironment(python, join(home, 'venv'))
   try {
     await inShell(install, { PATH: path })
   } catch (error) {

@@ -198,6 +198,13 @@ async function fault(program: string, args: readonly string[]): Promise<string |
   return `\`${program} ${args.join(' ')}\` failed:\n${out.split('\n').slice(-8).join('\n')}`
 }
 
+/** Makes an environment with nothing but pip: in a fifth of the time where an earlier run has installed uv. */
+export async function bareEnvironment(python: Interpreter, directory: string): Promise<void> {
+  const args = ['venv', '--quiet', '--seed', '--python', python.path, directory]
+  if ((await fault(TOOLS.bin('uv'), args)) === undefined) return
+  await promisify(execFile)(python.path, ['-m', 'venv', '--clear', directory])
+}
+
 /** Fetches an interpreter by uv, in CI only: it comes from no package registry. */
 async function byUv(minor: number): Promise<Interpreter | string> {
   const version = `3.${minor}`

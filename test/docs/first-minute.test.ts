@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { interpreters, ROOT } from '../clients/python-environment.ts'
+import { bareEnvironment, interpreters, ROOT } from '../clients/python-environment.ts'
 import { freePort } from '../ports.ts'
 import { until } from '../until.ts'
 
@@ -89,7 +89,7 @@ it('docs/javascript/testing.md after the README: the test of an agent passes, wi
 it('README, Python: the same', { timeout: PATIENCE_MS }, async ({ skip }) => {
   const python = (await interpreters()).at(-1)
   if (python === undefined) return skip('this machine has no supported Python with venv')
-  await run(python.path, ['-m', 'venv', venv])
+  await bareEnvironment(python, venv)
   const [, , install = ''] = block('README.md', 'add tool').split('\n')
   await shell(install)
   writeFileSync(join(project, 'agent.py'), block('README.md', '@gate.tool'))

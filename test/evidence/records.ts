@@ -64,17 +64,6 @@ const waited = ({ at: seconds = 1 }: Parts): JsonObject => ({ waited_ms: (second
 export const ASKED = { expires_ms: 60_000, seats: [{ approvals: 1, escalate: [], group: 'desk' }] }
 export const pending = (requirement: JsonValue = ASKED, parts: Parts = {}): JsonObject =>
   record('review.pending', { ...parts, details: { ...judged('review'), requirement, ...parts.details } })
-export const ruled = (parts: Parts = {}): JsonObject =>
-  record('decision.approved', {
-    ...parts,
-    details: { ...judged('allow'), requirement: { expires_ms: 60_000, seats: [] }, ...parts.details },
-  })
-export const revised = (requirement: JsonValue = ASKED, parts: Parts = {}): JsonObject =>
-  record('review.revised', {
-    revision: 2,
-    ...parts,
-    details: { ...judged('review'), requirement, ...parts.details },
-  })
 export const voted = (by: string, decision = 'approve', parts: Parts = {}): JsonObject =>
   record('vote.cast', {
     by,
@@ -92,23 +81,10 @@ export const minted = (parts: Parts = {}): JsonObject =>
     ...parts,
     details: { token_hash: TOKEN_HASH, expires_at: at(30), ...parts.details },
   })
-export const reissued = (replaced: string, token_hash: string, parts: Parts = {}): JsonObject =>
-  record('token.reissued', {
-    ...parts,
-    details: { replaced, token_hash, expires_at: at(30), ...parts.details },
-  })
 export const redeemed = (parts: Parts = {}): JsonObject =>
   record('token.redeemed', { ...parts, details: { token_hash: TOKEN_HASH, ...parts.details } })
 export const refused = (reason: string, parts: Parts = {}): JsonObject =>
   record('token.refused', { ...parts, details: { token_hash: TOKEN_HASH, reason, ...parts.details } })
-export const freeze = (
-  epoch: number,
-  scope: JsonObject = {},
-  type: 'started' | 'ended' = 'started',
-): JsonObject =>
-  record(`freeze.${type}`, { ...plain, by: 'admin:admin', details: { ...scope, commitment: 'c', epoch } })
-export const legalHold = (scope: JsonObject = {}, type: 'started' | 'ended' = 'started'): JsonObject =>
-  record(`legal_hold.${type}`, { ...plain, by: 'admin:admin', details: { ...scope, commitment: 'c' } })
 export const decided = (verdict: 'allow' | 'reject', by = [`${verdict}s`], parts: Parts = {}): JsonObject =>
   record(verdict === 'allow' ? 'decision.allowed' : 'decision.rejected', {
     thread_id: undefined,

@@ -99,7 +99,7 @@ describe('a store that does not answer', () => {
 })
 
 describe('a second gateway on the same data directory', () => {
-  it('refuses to start with the reason, and does not disturb the first', () =>
+  it('refuses to start with the reason and what to do, and does not disturb the first', () =>
     inDirectory(async (directory) => {
       const first = await startGateway({ directory })
       const key = await first.key('agent', 'demo-agent')
@@ -108,7 +108,9 @@ describe('a second gateway on the same data directory', () => {
       const second = startProcess(MAIN, ['serve', ...ports, ...state])
       const { code, errors } = await second.ended
       expect(code).toBe(1)
-      expect(errors).toMatch(/in use by another process/)
+      expect(errors).toMatch(/the data directory is in use by another process/)
+      const address = `file:${directory}/data`
+      expect(errors).toContain(`end the gateway that uses ${address}, or give this one another place`)
       expect((await submit(first, key, 'still-here')).body['status']).toBe('allow')
       await stop(first)
     }))

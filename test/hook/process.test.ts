@@ -183,7 +183,10 @@ describe.each(HARNESSES)('exit code 2 and a reason for %s', (harness, event) => 
       '',
     ],
   ]
-  it.each(rows)('for %s', async (_, go, why) => {
+  // what a harness has of its own: its event, its session, the tool's name, the grant
+  const own = ['another event', 'no session', 'an unknown tool', 'a wrong key', 'no key']
+  const tried = harness === 'claude-code' ? rows : rows.filter(([name]) => own.includes(name))
+  it.each(tried)('for %s', async (_, go, why) => {
     const { code, out, err } = await go()
     expect([code, out]).toEqual([2, ''])
     expect(err).toMatch(/^Not executed: \S/)

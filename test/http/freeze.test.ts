@@ -212,15 +212,6 @@ describe('a freeze during a review', () => {
     expect((await bot.poll({ thread_id: one.thread })).body.status).toBe('rejected')
   })
 
-  it('stops an approval that the agent has not collected', async () => {
-    const { thread } = await held(bot)
-    expect((await ann.approve(thread)).body.status).toBe('approved')
-    await act('freeze', { tool: 'pay' })
-    const { body } = await bot.poll({ thread_id: thread })
-    expect(body).toMatchObject({ status: 'rejected', message: `frozen: ${REASON}` })
-    expect(body).not.toHaveProperty('approval_token')
-  })
-
   it('refuses a token without redeeming it, and records the reason', async () => {
     const one = await approved(bot, ann)
     await act('freeze', { agent: 'bot' })

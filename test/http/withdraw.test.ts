@@ -159,14 +159,6 @@ describe('POST threads/{thread_id}/withdrawals', () => {
     expect(records).toEqual([])
   })
 
-  it('200 while changes are requested, and the thread then accepts no revision', async () => {
-    const { task, thread } = await held(bot)
-    await ann.vote(thread, { decision: 'request_changes', revision: 1 })
-    expect((await bot.withdraw(thread)).body.status).toBe('rejected')
-    const revised = await bot.revise(task, thread, { request_payload: { amount: 200 } })
-    expect([revised.status, revised.problem.code]).toEqual([409, 'not_pending'])
-  })
-
   it('200 for an approval that the agent has not collected, which is then never returned', async () => {
     const { thread } = await held(bot)
     await ann.approve(thread)
@@ -174,13 +166,6 @@ describe('POST threads/{thread_id}/withdrawals', () => {
     const { body } = await bot.poll({ thread_id: thread })
     expect(body).toMatchObject({ status: 'rejected', message: expect.stringMatching(/^withdrawn: /) })
     expect(body).not.toHaveProperty('approval_token')
-  })
-
-  it('200 for an approval with a proof, which becomes void', async () => {
-    const one = await approved(bot, ann)
-    expect((await bot.withdraw(one.thread)).status).toBe(200)
-    expect((await bot.validate(proofOf(one))).body).toEqual({ valid: false, reason: 'invalid' })
-    expect((await bot.poll({ thread_id: one.thread })).body.status).toBe('rejected')
   })
 
   it("200 with the reviewers' comment if they rejected the call before", async () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { CommitResult, LimitGuard, Store, Write } from '../../src/store/store.ts'
+import { rounds } from '../runs.ts'
 import { commitOf } from './commit-of.ts'
 import type { Law } from './conformance.ts'
 
@@ -160,7 +161,7 @@ export const LIMIT_LAWS: Record<string, Law> = {
         expect(found).toBeGreaterThanOrEqual(sum(windowMs - late))
         expect(found).toBeLessThanOrEqual(sum(windowMs + Math.ceil(windowMs / 24)))
       }),
-      { numRuns: 40, seed: 7 },
+      { numRuns: rounds({ check: 15, short: 40, long: 40 }), seed: 7 },
     )
   },
 

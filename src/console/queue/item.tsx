@@ -5,7 +5,7 @@ import type { ThreadSummary } from '../../contract/reviewer.ts'
 import { formattedIn } from '../../domain/heading.ts'
 import { RiskShape } from '../risk/risk-mark.tsx'
 import { me } from '../session/session.ts'
-import { AgentText } from '../text/agent-text.tsx'
+import { AgentSpan, AgentText } from '../text/agent-text.tsx'
 import { HeadingLine } from '../text/heading-line.tsx'
 import { oneLine, placeName, STATES } from '../text/because-text.ts'
 import { hasStopped } from '../time/asked.ts'
@@ -82,31 +82,21 @@ function Why({ thread: { thread_id, message, because, differs, heading } }: Pick
     <span class="why" id={`why-${thread_id}`}>
       {differs && (
         <>
-          <span class="field">
-            <AgentText text={placeName(differs.field)} />
-          </span>{' '}
+          <AgentSpan kind="field" text={placeName(differs.field)} />{' '}
           <Value of={differs} heading={heading} />{' '}
         </>
       )}
       {because && (
         <>
           <span class="sr">because </span>
-          <span class="field">
-            <AgentText text={placeName(because.field)} />
-          </span>{' '}
+          <AgentSpan kind="field" text={placeName(because.field)} />{' '}
           {because.hidden ? <span class="masked">hidden</span> : <Value of={because} heading={heading} />}
         </>
       )}
       {because === undefined && first?.field !== undefined && (
-        <span class="field">
-          <AgentText text={`${placeName(first.field)} ${oneLine(first.text)}`} />
-        </span>
+        <AgentSpan kind="field" text={`${placeName(first.field)} ${oneLine(first.text)}`} />
       )}
-      {(because === undefined || because.hidden) && (
-        <span class="policy-says">
-          <AgentText text={message} />
-        </span>
-      )}
+      {(because === undefined || because.hidden) && <AgentSpan kind="policy-says" text={message} />}
     </span>
   )
 }

@@ -1,5 +1,5 @@
 import { LongText } from '../text/long-text.tsx'
-import { AgentText } from '../text/agent-text.tsx'
+import { AgentMark, AgentText } from '../text/agent-text.tsx'
 import { Digits } from '../text/digits.tsx'
 import { type Change, type Path, splitText } from './changes.ts'
 
@@ -78,16 +78,12 @@ function Texts({ before, after }: { readonly before: string; readonly after: str
     <>
       <del>
         <Kept text={start} side="start" />
-        <mark>
-          <AgentText text={old} />
-        </mark>
+        <AgentMark text={old} />
         <Kept text={end} side="end" />
       </del>
       <ins>
         <Kept text={start} side="start" />
-        <mark>
-          <AgentText text={fresh} />
-        </mark>
+        <AgentMark text={fresh} />
         <Kept text={end} side="end" />
       </ins>
     </>

@@ -3,7 +3,7 @@ import { PayloadTree } from '../payload/payload-tree.tsx'
 import { formattedIn } from '../../domain/heading.ts'
 import { Part } from '../seen/part.tsx'
 import { Panel } from '../shell/panel.tsx'
-import { AgentText } from '../text/agent-text.tsx'
+import { AgentMark, AgentSpan, AgentText } from '../text/agent-text.tsx'
 import { payloadPlace, placeName, STATES } from '../text/because-text.ts'
 import { LongText } from '../text/long-text.tsx'
 import { RuleLink } from '../thread/assessment.tsx'
@@ -119,18 +119,12 @@ function Values({ field, shown, table }: ValuesProps) {
   const [least, most] = column?.written ?? [sorted[0], sorted.at(-1)]
   return (
     <p class="because">
-      <span class="name">
-        <AgentText text={placeName(field)} />
-      </span>{' '}
+      <AgentSpan kind="name" text={placeName(field)} />{' '}
       <span class="value">
         {few ? (
-          <mark>
-            <AgentText text={different.join(', ')} />
-          </mark>
+          <AgentMark text={different.join(', ')} />
         ) : sorted.length > 0 ? (
-          <mark>
-            <AgentText text={`${least} to ${most}`} />
-          </mark>
+          <AgentMark text={`${least} to ${most}`} />
         ) : (
           <mark>{different.length} different</mark>
         )}{' '}
@@ -164,10 +158,7 @@ export function Runs({ several, table }: { readonly several: Several; readonly t
           <span class="quiet">The same in all:</span>
           {table.same.map((node) => (
             <Part key={node.pointer} name={payloadPlace([node.name ?? ''])}>
-              <span class="name">
-                <AgentText text={String(node.name)} />
-              </span>{' '}
-              <PayloadTree node={node} />
+              <AgentSpan kind="name" text={String(node.name)} /> <PayloadTree node={node} />
             </Part>
           ))}
         </div>

@@ -32,3 +32,15 @@ export function AgentText({ text }: { readonly text: string }) {
     </bdi>
   )
 }
+
+export const AgentSpan = ({ text, kind }: { readonly text: string; readonly kind: string }) => (
+  <span class={kind}>
+    <AgentText text={text} />
+  </span>
+)
+
+export const AgentMark = ({ text }: { readonly text: string }) => (
+  <mark>
+    <AgentText text={text} />
+  </mark>
+)

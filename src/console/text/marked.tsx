@@ -1,5 +1,5 @@
 import type { Because } from '../../contract/reasons.ts'
-import { AgentText } from './agent-text.tsx'
+import { AgentMark, AgentSpan, AgentText } from './agent-text.tsx'
 
 interface MarkedProps {
   readonly text: string
@@ -14,28 +14,15 @@ export function Marked({ text, read }: MarkedProps) {
   if (at === -1 || text === '') {
     return (
       <>
-        <AgentText text={text} />{' '}
-        <mark>
-          <AgentText text={read === undefined ? 'empty text' : String(read)} />
-        </mark>
+        <AgentText text={text} /> <AgentMark text={read === undefined ? 'empty text' : String(read)} />
       </>
     )
   }
   return (
     <>
-      {at > 0 && (
-        <span class="plain-part">
-          <AgentText text={text.slice(0, at)} />
-        </span>
-      )}
-      <mark>
-        <AgentText text={part} />
-      </mark>
-      {at + part.length < text.length && (
-        <span class="plain-part">
-          <AgentText text={text.slice(at + part.length)} />
-        </span>
-      )}
+      {at > 0 && <AgentSpan kind="plain-part" text={text.slice(0, at)} />}
+      <AgentMark text={part} />
+      {at + part.length < text.length && <AgentSpan kind="plain-part" text={text.slice(at + part.length)} />}
     </>
   )
 }

@@ -1,7 +1,7 @@
 import type { HeadingView } from '../../contract/heading.ts'
 import type { Because } from '../../contract/reasons.ts'
 import { formattedIn } from '../../domain/heading.ts'
-import { AgentText } from '../text/agent-text.tsx'
+import { AgentSpan } from '../text/agent-text.tsx'
 import { placeName, STATES } from '../text/because-text.ts'
 import { Digits } from '../text/digits.tsx'
 import { Marked } from '../text/marked.tsx'
@@ -16,9 +16,7 @@ export function BecauseLine({ of, heading }: { readonly of: Because; readonly he
   return (
     <>
       <p class="because">
-        <span class="name">
-          <AgentText text={placeName(field)} />
-        </span>{' '}
+        <AgentSpan kind="name" text={placeName(field)} />{' '}
         <span class="value">
           {state && <mark>{STATES[state]}</mark>}
           {hidden && <span class="masked">hidden</span>}

@@ -49,7 +49,7 @@ export interface LossOptions {
   readonly log: string
   /** The id of this instance in its reports. */
   readonly instance: string
-  /** What the store has confirmed. */
+  /** The records that the store has confirmed. */
   readonly confirmed: Confirmed
   /** Called once. */
   readonly onLost: (reason: string) => void

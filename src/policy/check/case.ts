@@ -1,10 +1,10 @@
+import { defined } from '../../contract/defined.ts'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { VERDICTS, type Risk, type Verdict } from '../../domain/decision.ts'
 import { MAX_REASON_CHARACTERS } from '../text/bounds.ts'
 import { didYouMean } from '../text/nearest.ts'
 import { toJson, type Doc, type DocMap } from '../yaml/parse.ts'
 import {
-  defined,
   PERSON_NAME,
   readBoolean,
   readKeys,

@@ -1,3 +1,4 @@
+import { UNIT_MS } from '../text/text.ts'
 import type { AgentEntry, ReviewerEntry } from '../language/snapshot.ts'
 import { duration } from '../language/time.ts'
 import { didYouMean } from '../text/nearest.ts'
@@ -94,14 +95,12 @@ function diffOwners(
   ]
 }
 
-const RATE_UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
-
 /** Reads `600/m`: calls per second, minute or hour. */
 function readRate(reader: Reader, doc: Doc, what: string): Rate {
   const text = readText(reader, doc, what)
   if (text === undefined) return undefined
   const match = /^([1-9]\d{0,6})\/([smh])$/.exec(text)
-  if (match) return { calls: Number(match[1]), withinMs: RATE_UNITS[match[2] ?? ''] ?? 0 }
+  if (match) return { calls: Number(match[1]), withinMs: UNIT_MS[match[2] ?? ''] ?? 0 }
   return reader.report(
     'bad-value',
     doc,

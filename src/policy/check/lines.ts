@@ -2,7 +2,7 @@ import { type Checked, joined } from '../language/tree.ts'
 import type { Doc, DocEntry, DocMap } from '../yaml/parse.ts'
 import { readList, type Reader } from '../yaml/shape.ts'
 
-/** What the lines of a match may be, besides `any`, `all` and `not`. */
+/** The lines of a match, besides `any`, `all` and `not`. */
 interface Lines<Leaf extends { readonly kind: 'leaf' }> {
   /** The message and the hint about a match without lines. */
   readonly empty: readonly [message: string, hint?: string]

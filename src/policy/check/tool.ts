@@ -1,3 +1,4 @@
+import { defined } from '../../contract/defined.ts'
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '../../contract/json.ts'
 import { hintForField } from './field-hint.ts'
@@ -6,16 +7,7 @@ import { parseSummary, type SummaryTemplate } from '../summary/template.ts'
 import { toJson, type Doc } from '../yaml/parse.ts'
 import { checkSchema } from '../schema/check.ts'
 import { SOURCE } from './tool-source.ts'
-import {
-  defined,
-  readList,
-  readMap,
-  readOneOf,
-  readText,
-  TOOL_NAME,
-  WORD,
-  type Reader,
-} from '../yaml/shape.ts'
+import { readList, readMap, readOneOf, readText, TOOL_NAME, WORD, type Reader } from '../yaml/shape.ts'
 import { MAX_DURATION_MS } from '../text/bounds.ts'
 import { parseDuration } from '../text/text.ts'
 import type { ToolSource } from '../../contract/tool-source.ts'

@@ -1,3 +1,4 @@
+import { UNIT_MS } from '../text/text.ts'
 import { remember } from './remember.ts'
 
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
@@ -169,15 +170,8 @@ export function weekdayBefore(timezone: string, before: number, { weekday, hour 
   return instantOf(timezone, monday + WEEKDAYS.indexOf(weekday) * DAY_MS + hour * HOUR_MS)
 }
 
-const UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['m', 60_000],
-  ['s', 1_000],
-] as const
-
 /** Returns the duration as a policy writes it. */
 export function duration(ms: number): string {
-  const [unit, size] = UNITS.find(([, each]) => ms % each === 0) ?? ['s', 1_000]
+  const [unit, size] = Object.entries(UNIT_MS).findLast(([, each]) => ms % each === 0) ?? ['s', 1_000]
   return `${ms / size}${unit}`
 }

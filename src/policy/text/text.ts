@@ -46,7 +46,7 @@ export function nameOf(text: string, offset = 0): string {
 }
 
 export const DAY_MS = 86_400_000
-const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS }
+export const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS }
 
 /** Returns a duration such as `8h` in ms. A DURATION is a number from 1 with s, m, h or d; undefined for other text. */
 export function parseDuration(text: string): number | undefined {

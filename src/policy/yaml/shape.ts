@@ -202,10 +202,3 @@ function reportUnknownKey(
 export function given<T>(doc: Doc | undefined, read: (doc: Doc) => T | undefined): T | undefined {
   return doc === undefined ? undefined : read(doc)
 }
-
-export type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
-
-/** Returns the object without its undefined members. */
-export function defined<T extends object>(parts: T): Defined<T> {
-  return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined)) as Defined<T>
-}

@@ -20,8 +20,8 @@ export function createSentinels(options: SentinelOptions) {
   const sentinels = options.address.hosts.map((host) => createSentinel(host, options))
   return {
     /**
-     * The primary according to the sentinel that knows the latest failover, because a partitioned sentinel reports an old
-     * primary. Undefined when no sentinel answers. Never rejects.
+     * The primary according to the sentinel that knows the latest failover, because a partitioned sentinel reports an
+     * old primary. Undefined when no sentinel answers. Never rejects.
      */
     async primary(): Promise<Host | undefined> {
       const said = await Promise.all(sentinels.map((sentinel) => sentinel.ask()))

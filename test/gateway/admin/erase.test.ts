@@ -12,6 +12,7 @@ import {
   openWorld,
   overriding,
   type Reviewer,
+  submitMany,
   type World,
 } from '../../gateway-fixture.ts'
 import { IS_LONG } from '../../runs.ts'
@@ -262,8 +263,7 @@ describe.each(['embedded', 'redis'] as const)('an erasure in the %s store', (kin
   it('of many records and threads has parts', async () => {
     const entries = await played(await places.of(kind), async (all) => {
       const { world, bot } = all
-      for (let i = 0; i < 1_010; i++)
-        await bot.submit(newTask(), { tool_name: 'pay', payload: { amount: 5, to: WHO } })
+      await submitMany(bot, 1_010, { tool_name: 'pay', payload: { amount: 5, to: WHO } })
       await live(all, WHO)
       const { body } = await erase(world, { field: 'payload.to', equals: WHO })
       expect(body.records).toBeGreaterThan(1_010)
@@ -302,7 +302,7 @@ describe.each(['embedded', 'redis'] as const)('an erasure in the %s store', (kin
           left = Infinity
           expect([200, 503]).toContain(status)
           all.world.clock.advance(6_000)
-          for (let i = 0; i < 40; i++) {
+          for (let i = 0; i < 12; i++) {
             all.world.clock.advance(6_000)
             await all.world.due()
           }
