@@ -24,7 +24,7 @@ import { IS_LONG, IS_SOAK } from '../runs.ts'
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 export const PACKAGE = join(ROOT, 'clients/python')
 const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'countersign-tests/python')
-/** Byte code beside no source: the next process reads it, and the tree stays clean. A framework compiles for seconds. */
+/** Byte code beside no source: the next process reads it, and the tree stays clean. */
 export const BYTE_CODE = { PYTHONPYCACHEPREFIX: join(CACHE, 'byte-code'), PYTHONDONTWRITEBYTECODE: '' }
 
 /** The package says 3.10 or newer (clients/python/pyproject.toml). */

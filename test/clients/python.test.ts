@@ -127,7 +127,7 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
     const fit = await run(environment.bin('twine'), ['check', '--strict', wheel, sdist])
     expect([fit.code, lastOf(fit)]).toEqual([0, expect.not.stringContaining('warning')])
     for (const interpreter of await interpreters()) {
-      const made = await workshop.environment('sdist', interpreter, [sdist, 'pytest'])
+      const made = await workshop.environment('clean', interpreter, [sdist, 'pytest'])
       const ran = await pytest(['tests/test_values.py'], {}, made)
       expect([interpreter.minor, ran.code, lastOf(ran)]).toEqual([interpreter.minor, ...CLEAN])
     }

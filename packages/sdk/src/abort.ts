@@ -34,6 +34,9 @@ function listen(signal: AbortSignal): Shared {
   return shared
 }
 
+/** A longer timer would end at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 /** The time limit of one request. */
 export interface Deadline {
   readonly signal: AbortSignal
@@ -57,7 +60,8 @@ export function deadlineOf(ms: number, signal: AbortSignal | undefined): Deadlin
   // the call may end before the deadline
   over.catch(() => undefined)
   const abort = (): void => controller.abort(signal?.reason)
-  const timer = setTimeout(() => controller.abort(new DOMException('no answer in time', 'TimeoutError')), ms)
+  const timeout = (): void => controller.abort(new DOMException('no answer in time', 'TimeoutError'))
+  const timer = setTimeout(timeout, Math.min(ms, LONGEST_TIMER_MS))
   const forget = signal && !signal.aborted ? onAbort(signal, abort) : undefined
   if (signal?.aborted) abort()
   const end = (): void => {

@@ -1,6 +1,7 @@
 import { variable } from './environment.ts'
 import { NotExecuted } from './errors.ts'
 import { isUndecided } from './refusal.ts'
+import { bytesIn } from './response.ts'
 import { verifyWebhook, type VerifyOptions, type WebhookMessage, WebhookRefused } from './webhook.ts'
 
 export interface ContinueOptions extends VerifyOptions {
@@ -8,6 +9,11 @@ export interface ContinueOptions extends VerifyOptions {
   readonly secrets?: string | readonly string[] | undefined
 }
 
+/** The members of a `Request` that are read. */
+export type Delivery = Pick<Request, 'headers' | 'arrayBuffer'> & { readonly body?: Request['body'] }
+
+/** Maximum size of a delivery, far above the gateway's. Anyone can send a body. */
+const LARGEST_BYTES = 4 * 1024 * 1024
 /** Events after which a call need not wait any longer. */
 const ENDS = ['approved', 'rejected', 'changes_requested', 'expired', 'withdrawn'].map(
   (end) => `review.${end}`,
@@ -20,18 +26,19 @@ const ENDS = ['approved', 'rejected', 'changes_requested', 'expired', 'withdrawn
  *
  * - 204: `look` continued the call, or found nothing to continue.
  * - 200, with the reason: another event, or the call ended without running (a NotExecuted of `look`).
- * - 400: forged, or too old.
+ * - 400: forged, or too old. 413: larger than any delivery; the rest is not read.
  * - 503, after which the gateway delivers again: `look` returned `false`, because its call is not saved yet, or threw a
  *   NotExecuted that may still run.
  *
  * @throws TypeError for an invalid secret; other errors of `look`
  */
 export async function continueOn(
-  request: Pick<Request, 'headers' | 'arrayBuffer'>,
+  request: Delivery,
   look: (thread_id: string, message: WebhookMessage) => unknown,
   { secrets = variable('COUNTERSIGN_WEBHOOK_SECRET') ?? '', ...options }: ContinueOptions = {},
 ): Promise<Response> {
-  const body = new Uint8Array(await request.arrayBuffer())
+  const body = await bodyOf(request)
+  if (body === undefined) return answer(413, 'the body is too large for a delivery')
   try {
     const message = await verifyWebhook(secrets, request.headers, body, options)
     const { type, thread_id } = message
@@ -44,5 +51,9 @@ export async function continueOn(
     throw error
   }
 }
+
+/** Undefined when the body is too large. */
+const bodyOf = async (request: Delivery): Promise<Uint8Array | undefined> =>
+  request.body ? bytesIn(request.body, LARGEST_BYTES) : new Uint8Array(await request.arrayBuffer())
 
 const answer = (status: number, text: string | null = null): Response => new Response(text, { status })

@@ -49,6 +49,11 @@ interface Row {
 }
 
 const ASK = 'Ask the operator of the agent.'
+/** Another process may have the proof in use. */
+const MAYBE_RAN = {
+  opening: 'It may have run',
+  advice: 'Find out whether it ran before you call the tool again: a new review begins.',
+}
 
 /** Why a call did not run. The package for Python has the same table. */
 const REFUSALS = {
@@ -65,11 +70,8 @@ const REFUSALS = {
   invalid_payload: { advice: 'Correct the arguments and call the tool again.' },
   arguments_changed: { advice: 'Call the tool again: the new arguments need a review of their own.' },
   unknown_tool: { advice: 'Use another tool.' },
-  no_proof: {
-    opening: 'It may have run',
-    advice: 'Find out whether it ran before you call the tool again: a new review begins.',
-  },
-  proof_refused: { advice: 'Call the tool again only if it has not run: a new review begins.' },
+  no_proof: MAYBE_RAN,
+  proof_refused: MAYBE_RAN,
   outcome_unknown: {
     retryable: true,
     advice: 'The tool did not run. Call it again if it is still needed: a new review begins.',
@@ -159,7 +161,7 @@ export class ArgumentsChanged extends refusal('arguments_changed') {}
 export class UnknownTool extends refusal('unknown_tool') {}
 /** Approved, but the proof was redeemed before or cannot be replaced. Another run may have started the tool. */
 export class NoProof extends refusal('no_proof') {}
-/** The gateway refused the proof. */
+/** The gateway refused the proof: another process replaced it, or policy asks for more. */
 export class ProofRefused extends refusal('proof_refused') {}
 /** The answer to the redemption was lost. The proof may be spent; the tool did not run. */
 export class OutcomeUnknown extends refusal('outcome_unknown') {}

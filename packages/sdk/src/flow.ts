@@ -86,6 +86,7 @@ export async function proposed(
   call: Call,
   { value, payload }: Pick<Own, 'value' | 'payload'>,
 ): Promise<Step> {
+  checkAborted({ signal: call.signal })
   await checkLocally(call, payload)
   const { action, decision } = await submit(call, payload)
   return (call.at.step = { action: { ...action, value }, decision })

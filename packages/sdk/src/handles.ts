@@ -72,7 +72,6 @@ export function handlesOf(core: Core): Handles {
     },
     resume: async (value, execute, options = {}) => {
       const { call, first } = resumed(core, checkedHandle(value), options)
-      await core.outcomes.settled(call.taskId)
       const done = await authorized(core, call, options, first)
       redeemed.add(value)
       return run(core, call, done, execute)
@@ -142,7 +141,9 @@ function resumed(core: Core, handle: Handle, options: ResumeOptions) {
     throw new TypeError('this handle holds no payload: pass `payload`, the arguments that were proposed')
   const payload = options.payload === undefined ? toPayload(given) : call.carrier.toPayload(given)
   const first = async (limited: Call): Promise<Step> => {
-    checkAborted({ signal: limited.signal, thread_id })
+    const context = { signal: limited.signal, thread_id }
+    checkAborted(context)
+    await orAborted(core.outcomes.settled(limited.taskId), context)
     await checkHash(handle, payload)
     const value = options.payload ?? (await limited.carrier.fromPayload(payload))
     requireEqual(limited.carrier, value, payload, thread_id)

@@ -24,6 +24,8 @@ const SECRET = /\bcs[krt]_[\w-]{40,}/g
  */
 export async function readAnswer<T>(response: Response, expected: Expected): Promise<T> {
   const text = await textOf(response)
+  // a `fetch` of the caller's may follow redirects, but another server decides nothing
+  if (response.redirected) throw unreadable(response)
   if (response.status !== expected.status && response.status !== expected.again) throw refusal(response, text)
   const answer = membersOf(text)
   if (answer === undefined || !expected.fits(answer)) throw unreadable(response)
@@ -33,18 +35,26 @@ export async function readAnswer<T>(response: Response, expected: Expected): Pro
 async function textOf(response: Response): Promise<string> {
   // some implementations of fetch have no streams
   if (!response.body) return response.text()
-  const reader = response.body.getReader()
-  const decoder = new TextDecoder()
-  let text = ''
-  for (let bytes = 0; ;) {
+  const bytes = await bytesIn(response.body, LARGEST_BYTES)
+  if (bytes === undefined) throw unreadable(response)
+  return new TextDecoder().decode(bytes)
+}
+
+/** The bytes of a body; undefined when there are more than `most`, which are not read. */
+export async function bytesIn(
+  body: ReadableStream<Uint8Array>,
+  most: number,
+): Promise<Uint8Array | undefined> {
+  const reader = body.getReader()
+  const parts: Uint8Array[] = []
+  for (let size = 0; ;) {
     const { done, value } = await reader.read()
-    if (done) return text + decoder.decode()
-    bytes += value.length
-    if (bytes > LARGEST_BYTES) {
-      reader.cancel().catch(() => undefined)
-      throw unreadable(response)
-    }
-    text += decoder.decode(value, { stream: true })
+    if (done) return new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer())
+    size += value.length
+    parts.push(value)
+    if (size <= most) continue
+    reader.cancel().catch(() => undefined)
+    return undefined
   }
 }
 

@@ -137,10 +137,11 @@ class NoProof(NotExecuted):
 
 
 class ProofRefused(NotExecuted):
-    """The gateway refused the proof."""
+    """The gateway refused the proof: another process replaced it and may have run the tool, or policy asks for more."""
 
     code = "proof_refused"
-    advice = "Call the tool again only if it has not run: a new review begins."
+    advice = NoProof.advice
+    opening = NoProof.opening
 
 
 class OutcomeUnknown(NotExecuted):

@@ -86,7 +86,9 @@ export function countersign<Schema>(
     const { toolCall: call } = request
     const tool = governed.get(call.name)
     if (tool === undefined) return handler(request)
-    const kept = request.state?.countersign?.[call.id ?? '']
+    const { countersign = {} } = request.state ?? {}
+    // a model writes the id
+    const kept = Object.hasOwn(countersign, call.id ?? '') ? countersign[call.id ?? ''] : undefined
     for (;;) {
       const attempt = attemptOf(calls, { call, tool, kept, given: request.tool ?? tool })
       const answer = await handler({ ...request, tool: attempt.tool })

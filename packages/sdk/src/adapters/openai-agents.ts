@@ -80,13 +80,13 @@ export function guardTool<Options extends { readonly name?: string | undefined }
     Boolean(typeof needsApproval === 'function' ? await needsApproval(...args) : needsApproval)
   const needs = async (context: Context, input: unknown, callId?: string): Promise<boolean> => {
     const own = await asksItself(context, input, callId)
-    const known = callId === undefined ? undefined : savedIn(context)[callId]
+    const known = savedOf(context, callId)
     // made once: the run after the approval may ask again
     if (callId === undefined || known !== undefined) return own || known !== undefined
     try {
       const asked = about(context, { callId, input })
       const saved = await calls.propose(asked)
-      savedIn(context)[callId] = own ? { ...saved, own } : saved
+      savedIn(context)[memberOf(callId)] = own ? { ...saved, own } : saved
       return own || saved.handle.status === 'pending_review'
     } catch (error) {
       // `execute` proposes the call again, and the model reads the refusal
@@ -97,7 +97,7 @@ export function guardTool<Options extends { readonly name?: string | undefined }
   const guarded = async (input: unknown, context?: Context, details?: Details): Promise<unknown> => {
     const callId = details?.toolCall?.callId
     const asked = about(context, { callId, input, signal: details?.signal })
-    const saved = callId === undefined || context === undefined ? undefined : savedIn(context)[callId]
+    const saved = context && savedOf(context, callId)
     const run = async (approved: unknown) => {
       const value = await execute.call(tool, approved, context, details)
       return { kind: 'value', value } as const
@@ -123,6 +123,11 @@ function savedIn(context: Context): Record<string, Saved> {
   return (own[MEMBER] ??= {})
 }
 
+/** A model writes the ids, such as `__proto__`. */
+const memberOf = (callId: string): string => `call:${callId}`
+const savedOf = (context: Context, callId: string | undefined): Saved | undefined =>
+  callId === undefined ? undefined : savedIn(context)[memberOf(callId)]
+
 /** An interrupted run, as `RunState` has it. */
 export interface InterruptedRun<Item> {
   readonly _context: object
@@ -141,10 +146,9 @@ export async function settle<Item extends { readonly rawItem: object }>(
   gate: Gate,
   state: InterruptedRun<Item>,
 ): Promise<number> {
-  const known = savedIn(state._context as Context)
   let released = 0
   for (const item of state.getInterruptions()) {
-    const saved = known[(item.rawItem as { readonly callId?: string }).callId ?? '']
+    const saved = savedOf(state._context as Context, (item.rawItem as { readonly callId?: string }).callId)
     if (saved === undefined || saved.own || (await waits(gate, saved.handle))) continue
     state.approve(item)
     released++
