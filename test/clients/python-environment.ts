@@ -44,7 +44,7 @@ export interface Interpreter {
 
 export interface Environment {
   readonly python: string
-  bin(name: string): string
+  readonly bin: (name: string) => string
 }
 
 export interface Ran {
