@@ -4,7 +4,7 @@ import { FORMAT, otherFormat } from '../domain/format.ts'
 /*
  * The file of a backup, with one JSON value per line. Equal content always yields an equal file.
  *
- *   {"format":"countersign/4"}
+ *   {"format":"countersign/5"}
  *   {"partition":"acme"}
  *   {"of":1,"disclosures":"..."}
  *   {"event":2,"commit":"c1","body":"...","disclosures":"..."}

@@ -87,7 +87,7 @@ describe('a damaged backup', () => {
   it('is refused at a line that is too long, and is not read further', async () => {
     let pieces = 0
     async function* zeros(): AsyncGenerator<Buffer> {
-      yield Buffer.from('{"format":"countersign/4"}\n')
+      yield Buffer.from('{"format":"countersign/5"}\n')
       for (const piece = Buffer.alloc(1024 * 1024); pieces < 1_000; pieces++) yield piece
     }
     await expect(verifyBackup(zeros())).rejects.toThrow('line 2: it is longer than any line of a backup')
@@ -97,9 +97,9 @@ describe('a damaged backup', () => {
   it('names another format when it refuses it', async () => {
     const text = backup
       .toString()
-      .replace('"format":"countersign/4"', '"format":"countersign-store","version":2')
+      .replace('"format":"countersign/5"', '"format":"countersign-store","version":2')
     await expect(verifyBackup(inPieces(text))).rejects.toThrow(
-      'the backup has the format `countersign-store`, and this program reads `countersign/4` only',
+      'the backup has the format `countersign-store`, and this program reads `countersign/5` only',
     )
   })
 
@@ -124,7 +124,7 @@ describe('a backup written by hand', () => {
     const text = lines.map((line) => `${line}\n`).join('')
     return `${text}{"end":${totals},"sha256":"${createHash('sha256').update(text).digest('hex')}"}\n`
   }
-  const header = '{"format":"countersign/4"}'
+  const header = '{"format":"countersign/5"}'
   const totals = '[{"partition":"a","last":0,"events":0,"index":1,"limits":0,"records":0}]'
 
   it.each([
@@ -153,7 +153,7 @@ describe('a backup written by hand', () => {
 describe('a backup', () => {
   it('an empty backup reports empty totals', async () => {
     const items: unknown[] = []
-    const text = `{"format":"countersign/4"}\n{"time":0}\n`
+    const text = `{"format":"countersign/5"}\n{"time":0}\n`
     const end = `{"end":[],"sha256":"${createHash('sha256').update(text).digest('hex')}"}\n`
     for await (const item of readBackup(inPieces(text + end))) items.push(item)
     expect(items).toMatchObject([{ item: 'end', totals: [], time: 0 }])

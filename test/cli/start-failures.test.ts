@@ -220,7 +220,7 @@ describe('a gateway that does not start', () => {
     const { code, err } = await start('serve', at('newer'))
     expect(code).toBe(1)
     expect(err).toContain(
-      'has the format `1`, and this program reads `countersign/4` only: use the version that wrote it',
+      'has the format `1`, and this program reads `countersign/5` only: use the version that wrote it',
     )
   })
 

@@ -195,11 +195,11 @@ describe('countersign store export and restore', () => {
     const { out } = await store(['export', '-', '--store', from.address])
     const { code, err } = await store(
       ['restore', '-', '--store', places.embedded().address],
-      out.replace('{"format":"countersign/4"}', '{"format":"countersign-store","version":2}'),
+      out.replace('{"format":"countersign/5"}', '{"format":"countersign-store","version":2}'),
     )
     expect([code, err]).toEqual([
       3,
-      'countersign: cannot restore: the backup has the format `countersign-store`, and this program reads `countersign/4` only: use the version that wrote it, or begin with an empty store\n\nnothing was restored\n',
+      'countersign: cannot restore: the backup has the format `countersign-store`, and this program reads `countersign/5` only: use the version that wrote it, or begin with an empty store\n\nnothing was restored\n',
     ])
   })
 

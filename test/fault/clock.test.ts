@@ -58,7 +58,7 @@ describe('a start more than a day after the last commit', () => {
 
   it('is refused until a person accepts the clock: Redis', async () => {
     await inDirectory(async (directory) => {
-      await redis.ask('HSET', 'cs:{_system}:h', 'v', 'countersign/4', 't', String(Date.now() - 2 * DAY_MS))
+      await redis.ask('HSET', 'cs:{_system}:h', 'v', 'countersign/5', 't', String(Date.now() - 2 * DAY_MS))
       await expectAccepted(directory, redis.url)
     })
   })

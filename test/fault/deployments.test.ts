@@ -85,7 +85,7 @@ describe('one store, one deployment', () => {
       const gateway = await startGateway({ directory, args: ['--deployment', 'production'] })
       await gateway.process.kill('SIGTERM')
       const marker = JSON.parse(readFileSync(join(directory, 'data', 'store.json'), 'utf8')) as object
-      expect(marker).toMatchObject({ format: 'countersign/4', deployment: 'production' })
+      expect(marker).toMatchObject({ format: 'countersign/5', deployment: 'production' })
       for (const [args, name] of [
         [['--deployment', 'staging'], 'is `staging`'],
         [[], 'has no name'],

@@ -464,7 +464,7 @@ describe('data that is damaged (F06)', () => {
     const [path, other] = [await writtenStore(), await writtenStore()]
     copyFileSync(join(other, DATA), join(path, DATA))
     await expect(openEmbeddedStore({ path })).rejects.toThrow('belongs to another store')
-    writeFileSync(join(other, 'store.json'), '{"format":"countersign/4"')
+    writeFileSync(join(other, 'store.json'), '{"format":"countersign/5"')
     await expect(openEmbeddedStore({ path: other })).rejects.toThrow('store.json is damaged')
     for (const format of [1, 'countersign/3']) {
       writeFileSync(join(other, 'store.json'), JSON.stringify({ format, store: 'x' }))

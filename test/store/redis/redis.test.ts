@@ -40,7 +40,7 @@ describe('a store of another format', () => {
     await server.ask('FLUSHALL')
     const store = await open()
     expect(await commit(store)).toMatchObject({ ok: true })
-    expect(await server.ask('HGET', HEAD, 'v')).toBe('countersign/4')
+    expect(await server.ask('HGET', HEAD, 'v')).toBe('countersign/5')
     expect(await commit(store)).toMatchObject({ ok: true })
     await store.close()
   })
@@ -52,7 +52,7 @@ describe('a store of another format', () => {
     await server.ask('FLUSHALL')
     const options = { address: parseRedisAddress(server.url) }
     await server.ask('HSET', HEAD, 'n', '1', 't', '1', ...mark)
-    const refused = `the store ${said}, and this program reads \`countersign/4\` only: use the version that wrote it`
+    const refused = `the store ${said}, and this program reads \`countersign/5\` only: use the version that wrote it`
     const [store, archive] = [await open(), await openRedisArchive(options)]
     await expect(commit(store)).rejects.toThrow(refused)
     await expect(archive.dump('acme').next()).rejects.toThrow(refused)

@@ -22,7 +22,7 @@ beforeEach(async () => {
 afterAll(() => server.dispose())
 
 const seen = (partition: string, time: number): Promise<string> =>
-  server.ask('HSET', `cs:{${partition}}:h`, 'v', 'countersign/4', 't', String(time))
+  server.ask('HSET', `cs:{${partition}}:h`, 'v', 'countersign/5', 't', String(time))
 const commit = (partition: string, to?: number): Promise<CommitResult> =>
   store.commit(
     partition,
