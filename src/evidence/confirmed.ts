@@ -6,10 +6,10 @@ export interface Ended {
   readonly error?: unknown
 }
 
-/** The last record of a tenant. */
+/** The last record of a tenant. A new one replaces it, because the watch compares one while others are written. */
 interface Written {
-  number: number
-  commitId: string
+  readonly number: number
+  readonly commitId: string
 }
 
 /** The records of a tenant without a checkpoint, and the age of the oldest. */
@@ -47,13 +47,8 @@ export class Confirmed {
     const number = result.ok ? result.numbers.at(-1) : undefined
     if (number === undefined || !result.ok) return
     this.at = performance.now()
-    const known = this.written.get(tenant)
-    if (known === undefined) this.written.set(tenant, { number, commitId })
-    else if (number <= known.number) this.onTwice(tenant)
-    else {
-      known.number = number
-      known.commitId = commitId
-    }
+    if (number > (this.written.get(tenant)?.number ?? 0)) this.written.set(tenant, { number, commitId })
+    else this.onTwice(tenant)
     this.#add(tenant, result.numbers.length)
   }
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Confirmed } from '../../src/evidence/confirmed.ts'
 import { createLossWatch } from '../../src/gateway/jobs/loss-watch.ts'
 import { WIDTH } from '../../src/tiles/layout.ts'
@@ -32,5 +32,31 @@ describe('the watch for losses', () => {
     expect(await lab.remove()).toBe(WIDTH + 1)
     await watch.check()
     expect(watch.lost()).toBeUndefined()
+  })
+
+  it('compares the record that it asked for, while another is confirmed', async () => {
+    const { store } = await lab.on()
+    const writes = [{ op: 'put', type: 'secret', id: 'log', body: JSON.stringify({ value: 'lab' }) } as const]
+    await store.commit('_system', commitOf(store, { writes }))
+    const confirmed = new Confirmed(() => lab.now)
+    const write = async (): Promise<void> => {
+      const own = commitOf(store, { events: [JSON.stringify({ at: new Date(lab.now).toISOString() })] })
+      const result = await store.commit(TENANT, own)
+      confirmed.noted({ tenant: TENANT, commitId: own.commitId, result })
+    }
+    await write()
+    const read = store.events.bind(store)
+    const spy = vi.spyOn(store, 'events').mockImplementation(async (...asked) => {
+      const found = await read(...asked)
+      await write()
+      return found
+    })
+    const watch = createLossWatch(
+      { store },
+      { log: 'lab', instance: 'one', confirmed, onLost: () => undefined },
+    )
+    await watch.check()
+    expect([watch.lost(), spy.mock.calls.length]).toEqual([undefined, 1])
+    spy.mockRestore()
   })
 })
