@@ -114,7 +114,7 @@ export function scheduleChecks(
 ): (() => void) | undefined {
   const unscheduled: [counter: string, until: number][] = []
   for (const write of writes) {
-    if (write.op !== 'charge' || write.amount < 0 || !write.limit.startsWith(PREFIX)) continue
+    if (write.op !== 'charge' || write.amount <= 0 || !write.limit.startsWith(PREFIX)) continue
     const until = forgetAt(write.at)
     const counter = `${tenant} ${write.limit}`
     if (scheduled.get(counter) === until) continue
