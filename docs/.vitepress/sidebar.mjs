@@ -49,6 +49,7 @@ export const sidebar = [
       page('Review API', '/review-api'),
       page('Command line', '/reference/cli'),
       page('Policy language', '/policy-language'),
+      page('Keys of policy files', '/reference/policy-keys'),
       page('Diagnostics', '/diagnostics'),
       page('Settings', '/reference/settings'),
       page('Metrics', '/metrics'),

@@ -30,8 +30,18 @@ export const AGENT_KEYS = specOf<Omit<AgentEntry, 'id' | 'within'>, Around, Aske
     'The tools that it may use; all tools by default.',
     members('may use', 'may no longer use', ' by that name'),
   ),
-  signed_approvals: key('signedApprovals', BOOLEAN, '', flag('approvals need a signature')),
-  token_ttl: key('tokenTtlMs', DURATION, '', amount('token_ttl', duration)),
+  signed_approvals: key(
+    'signedApprovals',
+    BOOLEAN,
+    'Whether an approval comes with a proof; true by default.',
+    flag('approvals need a signature'),
+  ),
+  token_ttl: key(
+    'tokenTtlMs',
+    DURATION,
+    'How long a proof is valid; `10m` by default.',
+    amount('token_ttl', duration),
+  ),
   prevent_self_review: key(
     'preventSelfReview',
     BOOLEAN,
@@ -41,7 +51,7 @@ export const AGENT_KEYS = specOf<Omit<AgentEntry, 'id' | 'within'>, Around, Aske
   rate: key(
     'rate',
     value(readRate, { type: 'string', pattern: '^[1-9]\\d{0,6}/[smh]$' }),
-    'Calls per s, m or h.',
+    'Calls per s, m or h; `60000/m` by default.',
     diffRates,
   ),
 })
@@ -50,7 +60,7 @@ const SUBJECT = 'The id of the person at the identity provider (`sub`); then not
 
 /** The keys of a reviewer in directory.yaml. */
 export const REVIEWER_KEYS = specOf<Omit<ReviewerEntry, 'id' | 'withdrawn'>>()('a reviewer', {
-  name: key('name', TEXT, 'As people know them.', changed('has another name')),
+  name: key('name', TEXT, 'As people know them; the id by default.', changed('has another name')),
   email: key(
     'email',
     TEXT,
@@ -61,10 +71,15 @@ export const REVIEWER_KEYS = specOf<Omit<ReviewerEntry, 'id' | 'withdrawn'>>()('
   groups: need(
     'groups',
     each(named(WORD, 'a group')),
-    '',
+    'The groups for which the reviewer votes.',
     members('votes for group', 'no longer votes for group'),
   ),
-  roles: key('roles', each(oneOf(['admin'])), '', members('has the role', 'no longer has the role')),
+  roles: key(
+    'roles',
+    each(oneOf(['admin'])),
+    '`admin` may also administer the gateway.',
+    members('has the role', 'no longer has the role'),
+  ),
 })
 
 function readOwners(reader: Reader, doc: Doc, what: string, { reviewers }: Around): readonly string[] {

@@ -38,8 +38,8 @@ const readAgents = (
 ): Tenant['agents'] | undefined => AGENTS.read(reader, doc, what, { reviewers })
 
 const TENANT_KEYS = specOf<Tenant>()('a tenant', {
-  agents: { ...key('agents', value(readAgents, AGENTS.schema), '', SEEN), late: true },
-  reviewers: key('reviewers', REVIEWERS, '', SEEN),
+  agents: { ...key('agents', value(readAgents, AGENTS.schema), 'The agents, by id.', SEEN), late: true },
+  reviewers: key('reviewers', REVIEWERS, 'The reviewers, by id.', SEEN),
 })
 
 interface Root {
@@ -49,8 +49,18 @@ interface Root {
 
 /** The keys of directory.yaml. `diff` compares their entries by name. */
 export const DIRECTORY_KEYS = specOf<Root>()('directory.yaml', {
-  tenants: need('tenants', mapOf(TENANT_NAME, checkTenant, schemaOf(TENANT_KEYS)), '', SEEN),
-  identities: key('identities', inside(IDENTITY_KEYS), '', SEEN),
+  tenants: need(
+    'tenants',
+    mapOf(TENANT_NAME, checkTenant, schemaOf(TENANT_KEYS)),
+    'The tenants, by name.',
+    SEEN,
+  ),
+  identities: key(
+    'identities',
+    inside(IDENTITY_KEYS),
+    'What the gateway takes from the identity provider.',
+    SEEN,
+  ),
 })
 
 function checkTenant(reader: Reader, { key, value }: DocEntry): Tenant | undefined {

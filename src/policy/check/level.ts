@@ -94,8 +94,8 @@ export const LEVEL_KEYS = specOf<Level, Around>()('a review level', {
     'Whether a vote needs a sign-in to the console; a key is not enough.',
     SEEN,
   ),
-  expires: need('expires_ms', DURATION, '', SEEN),
-  remind_after: key('remind_after_ms', REMINDER, '', SEEN),
+  expires: need('expires_ms', DURATION, 'How long a call waits for a decision: `24h`.', SEEN),
+  remind_after: key('remind_after_ms', REMINDER, 'When reviewers are reminded, once: `4h`.', SEEN),
   escalate: key('escalate', ESCALATE, 'Who may step in, and when.', SEEN),
   working: key('working', WORKING, 'The hours in which the times of the level count.', SEEN),
   comments: key('comments', COMMENTS, 'Ready-made comments, which the keys 1 to 9 insert.', SEEN),
@@ -209,10 +209,10 @@ function readEscalations(
 export const REVIEWERS_KEYS = specOf<Pick<Level, 'group' | 'approvals' | 'interactive' | 'expires_ms'>>()(
   '`reviewers`',
   {
-    group: need('group', GROUP, '', SEEN),
-    approvals: key('approvals', count(MAX_APPROVALS), '', SEEN),
+    group: need('group', GROUP, 'Who reviews.', SEEN),
+    approvals: key('approvals', count(MAX_APPROVALS), 'How many of them must approve; 1 by default.', SEEN),
     interactive: key('interactive', ON, 'Whether a vote needs a sign-in to the console.', SEEN),
-    expires: key('expires_ms', DURATION, '', SEEN),
+    expires: key('expires_ms', DURATION, 'The call waits at most so long: `1h`.', SEEN),
   },
 )
 

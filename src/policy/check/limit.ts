@@ -67,10 +67,15 @@ export const LIMIT_KEYS = specOf<Entry, Around>()(
     at_most: need(
       'atMost',
       AMOUNT,
-      '',
+      'The most calls, or the largest sum.',
       instead('at most', String, (most: number) => -most),
     ),
-    within: need('withinMs', DURATION, '', instead('within', duration, Number)),
+    within: need(
+      'withinMs',
+      DURATION,
+      'The time in which they count: `24h`.',
+      instead('within', duration, Number),
+    ),
     per: need('per', PER, 'The field whose values are counted separately.', instead('per', measured)),
   },
   { when: NO_CONDITION, unless: NO_CONDITION, if: NO_CONDITION },

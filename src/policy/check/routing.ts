@@ -114,7 +114,7 @@ export const ROUTING_KEYS = specOf<RoutingEntry, Around>()('routing.yaml', {
     'An IANA name, such as Europe/Berlin; for time.*, from and until.',
     SEEN,
   ),
-  levels: { ...need('levels', LEVELS, '', diffLevels), late: true },
+  levels: { ...need('levels', LEVELS, 'Who reviews calls of each risk, and how.', diffLevels), late: true },
   retention: key(
     'retention',
     inside(RETENTION_KEYS),

@@ -81,9 +81,12 @@ export const RULE_FILE_KEYS = specOf<
     { type: 'object', propertyNames: { pattern: RULE_ID.pattern.source } },
     'Conditions with a name, which the matches of this file may use.',
   ),
-  rules: { ...part('rules', { type: 'array', minItems: 1 }, ''), required: true },
-  limits: part('limits', { type: 'array', minItems: 1 }, ''),
-  tests: part('tests', { type: 'array' }, ''),
+  rules: {
+    ...part('rules', { type: 'array', minItems: 1 }, 'The rules; all of them are evaluated.'),
+    required: true,
+  },
+  limits: part('limits', { type: 'array', minItems: 1 }, 'How often, or how much, in a time.'),
+  tests: part('tests', { type: 'array' }, 'Calls with the expected decision; `check` runs them.'),
 })
 
 /** Checks one rules/ file (docs/policy-language.md). The file needs `rules`, and either `tool` or `tools`. */

@@ -69,7 +69,7 @@ const listed = (items: readonly string[]): string =>
 
 /** The keys of a tool contract. `diff` compares the schemas by their members. */
 export const TOOL_KEYS = specOf<Entry, Around>()('a tool contract', {
-  tool: need('name', named(TOOL_NAME), '', SEEN),
+  tool: need('name', named(TOOL_NAME), 'The name that agents send.', SEEN),
   description: need('description', TEXT, 'What the tool does.', said('description', '')),
   summary: key(
     'summary',
@@ -78,7 +78,12 @@ export const TOOL_KEYS = specOf<Entry, Around>()('a tool contract', {
     said('summary', 'none'),
   ),
   risk: need('risk', RISK, 'The baseline: rules can raise it.', said('risk', '')),
-  reversibility: key('reversibility', oneOf(REVERSIBILITIES), '', said('reversibility', 'not said')),
+  reversibility: key(
+    'reversibility',
+    oneOf(REVERSIBILITIES),
+    'Whether the effect of a call can be undone.',
+    said('reversibility', 'not said'),
+  ),
   proof: key(
     'proof',
     oneOf(PROOFS),
@@ -91,7 +96,12 @@ export const TOOL_KEYS = specOf<Entry, Around>()('a tool contract', {
     'Agents report how each call ended, within this time. Otherwise History lists the call: `expected within 10m`.',
     noted('outcome', (ms?: number) => (ms === undefined ? 'not expected' : `expected within ${ms / 1_000}s`)),
   ),
-  labels: key('labels', each(named(WORD, 'a label')), '', noted('labels', listed)),
+  labels: key(
+    'labels',
+    each(named(WORD, 'a label')),
+    'Words by which rules name several tools.',
+    noted('labels', listed),
+  ),
   sensitive: key(
     'sensitive',
     value(readSensitive, list(PATH)),
@@ -112,7 +122,7 @@ export const TOOL_KEYS = specOf<Entry, Around>()('a tool contract', {
     'Which tool of which MCP server this is; `countersign add tool` writes it.',
     noted('source', (one: Entry['source']) => (one ? `${one.server} ${one.name}` : 'none')),
   ),
-  input_schema: need('inputSchema', INPUT_SCHEMA, '', SEEN),
+  input_schema: need('inputSchema', INPUT_SCHEMA, 'The JSON Schema of the payload.', SEEN),
 })
 
 /**
