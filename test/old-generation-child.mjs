@@ -14,8 +14,6 @@ const { startApp } = await import(new URL('app.js', dist))
 const { loadConfig } = await import(new URL('settings/config.js', dist))
 const { identify } = await import(new URL('gateway/auth/identify.js', dist))
 const { submit } = await import(new URL('gateway/agent/submit.js', dist))
-const { carried } = await import(new URL('gateway/core/trace-context.js', dist))
-const { workingFor } = await import(new URL('http/core/tracing.js', dist))
 const { createLog } = await import(new URL('telemetry/log/log.js', dist))
 
 const ADMIN_KEY = 'an-admin-key-for-tests-on-the-loopback-only'
@@ -68,8 +66,8 @@ async function left(amount_cents) {
   })
   const run = async (calls) => {
     for (let i = 0; i < calls; i++) {
-      const origin = { request: `request-${i}`, span: carried(undefined) }
-      await submit(workingFor({ origin }, gateway), caller, { taskId: 'task', request: request() })
+      const origin = { request: `request-${i}` }
+      await submit({ ...gateway, origin }, caller, { taskId: 'task', request: request() })
     }
   }
   await run(WARM_UP)
