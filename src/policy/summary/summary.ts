@@ -93,7 +93,8 @@ function fieldSegment(part: SummaryField, call: Summarising): HeadingSegment {
   const currency = typeof part.currency === 'object' ? valueAt(payload, part.currency) : part.currency
   const deciding = decidingIn(call, field)
   const text = formatValue(part.format, value, { currency, decimals: part.decimals, deciding })
-  return { ...exactOf(value, text), field, text }
+  const exact = exactOf(value, text)
+  return exact === undefined ? { field, text } : { exact, field, text }
 }
 
 /** The indexes of the entries of a list that made a rule fire. */
@@ -108,8 +109,8 @@ function valueAt(payload: JsonObject, { path }: FieldIr): JsonValue | undefined 
   return found === MISSING || found === UNREADABLE ? undefined : found
 }
 
-function exactOf(value: JsonValue, text: string): Pick<HeadingSegment, 'exact'> {
+function exactOf(value: JsonValue, text: string): string | undefined {
   const exact = typeof value === 'string' ? value : JSON.stringify(value)
   const said = exact === text || plainText(value, exact.length) === text
-  return said || exact.length > EXACT_CHARACTERS ? {} : { exact }
+  return said || exact.length > EXACT_CHARACTERS ? undefined : exact
 }
