@@ -71,7 +71,7 @@ function Ready({ several }: Pick<BarProps, 'several'>) {
     const rows = new Map(
       shown.value.map(({ view }, i) => [several.rowName(view.thread_id), table.value.names[i] ?? '']),
     )
-    const names = new Map(missing.map((part) => [rows.get(part) ?? partName(part), part]))
+    const names = new Map(missing.map((part) => [part, rows.get(part) ?? partName(part)]))
     return <NotSeen parts={parts} names={names} most={NAMED} />
   }
   const numbers = count === 0 ? undefined : mainNumbers(several)

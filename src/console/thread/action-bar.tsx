@@ -176,13 +176,13 @@ function Ready({ thread: { parts, hidden } }: Pick<BarProps, 'thread'>) {
   const named = missing.filter(
     (name, i) => missing.findIndex((other) => partName(other) === partName(name)) === i,
   )
-  const names = new Map(named.map((name) => [partName(name), name]))
+  const names = new Map(named.map((part) => [part, partName(part)]))
   return <NotSeen parts={parts} names={names} most={NAMED} />
 }
 
 interface NotSeenProps {
   readonly parts: Parts
-  /** The part that a press of each name shows. */
+  /** The names of the parts. A press shows the part; two parts may have one name. */
   readonly names: ReadonlyMap<string, string>
   readonly most: number
 }
@@ -192,7 +192,7 @@ export function NotSeen({ parts, names, most }: NotSeenProps) {
   return (
     <p class="ready" id={READY}>
       <span class="quiet">Not seen:</span>
-      {[...names].slice(0, most).map(([name, part]) => (
+      {[...names].slice(0, most).map(([part, name]) => (
         <button key={part} class="link-like" onClick={() => parts.leadTo(part)}>
           <AgentText text={name} />
         </button>

@@ -26,7 +26,7 @@ interface Subscription {
  */
 const LINGER_MS = 3_000
 
-/*
+/**
  * Wakes waiters across instances (S11). Each commit publishes to a channel of its partition, and to a channel of each
  * record that it wrote. An instance subscribes to the channels that its callers wait for. The channels are sharded, so
  * in a cluster only the partition's node carries them. Messages can be lost (a new connection, a failover). Callers
